@@ -1,0 +1,52 @@
+# `make reproduce` and `make test` need only Python (3.11 or newer), pip and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INPUTS := pyproject.toml constraints.txt
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help reproduce test check format bench clean
+
+help:
+	@echo "make reproduce   set up, then draw the paper's figures into out/"
+	@echo "make test        set up, then run the test suite"
+	@echo "make check       lint, format and type checks"
+	@echo "make bench       time the tabular sweep"
+	@echo "make clean       remove .venv and caches (results stay)"
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "qduet needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 2; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(VENV)/bin/python $(INPUTS)
+	@echo "installing qduet into $(VENV) (once)"
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	@echo "installing the test tools into $(VENV) (once)"
+	@$(PIP) --editable '.[dev]'
+	@touch $@
+
+reproduce: $(VENV)/.installed
+	@$(BIN)/qduet reproduce --scale laptop --out out
+
+test: $(VENV)/.installed-dev
+	@$(BIN)/python -m pytest -n 2
+
+check: $(VENV)/.installed-dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+format: $(VENV)/.installed-dev
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(VENV)/.installed
+	@$(BIN)/qduet bench
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
