@@ -1,0 +1,71 @@
+"""The command ``qduet``: one module per subcommand, each with `add_arguments` and `run`.
+
+A subcommand module holds ``HELP`` (one line), ``EXAMPLE`` (one or more command lines),
+``add_arguments(parser)`` and ``run(args) -> int``. It is imported only when it is asked for, so that
+``qduet --help`` needs neither jax nor matplotlib. Bad input is an `InputError`: one line on standard
+error, exit code 2.
+"""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import qduet
+from qduet.errors import InputError, unknown_name
+
+COMMANDS: dict[str, str] = {}
+"""Each subcommand and the line that ``qduet --help`` shows for it."""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Prints `message` in one line and exits with code 2."""
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def _overview() -> str:
+    width = max(map(len, COMMANDS), default=0)
+    rows = [f"  {name:{width}}  {line}" for name, line in COMMANDS.items()]
+    return "\n".join(["commands:", *rows, "", "qduet COMMAND --help describes one of them."])
+
+
+def _command_parser(name: str) -> Parser:
+    command = importlib.import_module(f"qduet.cli.{name}")
+    examples = "\n".join(f"  {line}" for line in command.EXAMPLE.splitlines())
+    parser = Parser(
+        prog=f"qduet {name}",
+        description=COMMANDS[name],
+        epilog=f"example:\n{examples}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.add_arguments(parser)
+    parser.set_defaults(run=command.run)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line `argv` and returns its exit code."""
+    parser = Parser(
+        prog="qduet",
+        description="TD methods that learn two value functions together.",
+        epilog=_overview(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"qduet {qduet.__version__}")
+    parser.add_argument("command", metavar="COMMAND")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    top = parser.parse_args(argv)
+    try:
+        if top.command not in COMMANDS:
+            raise unknown_name("command", top.command, COMMANDS)
+        args = _command_parser(top.command).parse_args(top.arguments)
+        return args.run(args)
+    except InputError as error:
+        print(f"qduet {top.command}: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        return 141
