@@ -1,9 +1,8 @@
 """The command ``qduet``: one module per subcommand, each with `add_arguments` and `run`.
 
-A subcommand module holds ``HELP`` (one line), ``EXAMPLE`` (one or more command lines),
-``add_arguments(parser)`` and ``run(args) -> int``. It is imported only when it is asked for, so that
-``qduet --help`` needs neither jax nor matplotlib. Bad input is an `InputError`: one line on standard
-error, exit code 2.
+A subcommand module holds ``EXAMPLE`` (one or more command lines), ``add_arguments(parser)`` and
+``run(args) -> int``. It is imported only when it is asked for, so that ``qduet --help`` needs
+neither jax nor matplotlib. Bad input is an `InputError`: one line on standard error, exit code 2.
 """
 
 import argparse
