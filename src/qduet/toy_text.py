@@ -2,7 +2,8 @@
 
 Their own transition tables ``env.unwrapped.P[s][a] = [(probability, s', reward, done), ...]`` are
 read, so nothing is restated here. A state that is entered with ``done`` is terminal: absorbing,
-paying nothing, whatever its row of the table says.
+paying nothing, whatever its row of the table says. (Taxi's table also holds states that no episode
+reaches; they keep their rows.)
 """
 
 from typing import Any
@@ -11,7 +12,6 @@ import numpy as np
 
 from qduet.errors import InputError
 from qduet.mdp import MDP
-
 
 _SUCCESSORS = {"Taxi-v3": "Taxi-v4"}
 """Retired ids and the id under which later releases of Gymnasium hold the same default problem."""
@@ -50,13 +50,21 @@ def from_table(
     terminal[[s2 for _, _, _, s2, _, done in rows if done]] = True
     p = np.zeros((num_states, num_actions, num_states))
     reward = np.zeros_like(p)
-    for s, a, probability, s2, r, done in rows:
-        if terminal[s]:
-            continue
-        if terminal[s2] != done:
-            raise InputError(f"{name}: state {s2} ends the episode on some transitions only")
+    for s, a, probability, s2, r, _ in rows:
         p[s, a, s2] += probability
         reward[s, a, s2] += probability * r
+    reachable = _reachable(p, start, terminal)
+    for s, _, _, s2, _, done in rows:
+        if reachable[s] and terminal[s2] and not terminal[s] and not done:
+            raise InputError(f"{name}: state {s2} ends the episode on some transitions only")
     np.divide(reward, p, out=reward, where=p > 0)
-    p[terminal, :, 0] = 1.0  # MDP makes terminal states absorbing; any valid row will do
     return MDP(p, reward, discount, start=start, terminal=terminal, name=name)
+
+
+def _reachable(p: np.ndarray, start: np.ndarray, terminal: np.ndarray) -> np.ndarray:
+    """``[S]``: the states that an episode can visit."""
+    links = (p > 0).any(axis=1) & ~terminal[:, None]
+    reachable = start > 0
+    while (grown := reachable | links[reachable].any(axis=0)).sum() > reachable.sum():
+        reachable = grown
+    return reachable
