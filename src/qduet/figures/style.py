@@ -1,0 +1,107 @@
+"""How every figure of the project looks, and how it is written to disk.
+
+One colour and one label per rule and agent, everywhere. The colours are Okabe and Ito's, which
+readers with colour-vision deficiencies can tell apart; line styles tell families apart in grey.
+"""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from qduet.store import write_atomically
+
+COLOURS = {
+    "td0": "#999999",
+    "expected_sarsa": "#D55E00",
+    "q_learning": "#D55E00",
+    "qv_learning": "#0072B2",
+    "qvmax": "#CC79A7",
+    "bc_qvmax": "#009E73",
+    "dueling_q": "#56B4E9",
+    "soft_rdq": "#E69F00",
+    "hard_rdq": "#0B3D91",
+    "dqn": "#D55E00",
+    "dueling_dqn": "#56B4E9",
+    "rdq": "#0B3D91",
+}
+
+LABELS = {
+    "td0": "TD(0)",
+    "expected_sarsa": "Expected Sarsa",
+    "q_learning": "Q-learning",
+    "qv_learning": "QV-learning",
+    "qvmax": "QVMAX",
+    "bc_qvmax": "BC-QVMAX",
+    "dueling_q": "Dueling Q-learning",
+    "soft_rdq": "Soft RDQ",
+    "hard_rdq": "Hard RDQ",
+    "dqn": "DQN",
+    "dueling_dqn": "Dueling DQN",
+    "rdq": "RDQ",
+}
+
+SPARE_COLOURS = ("#000000", "#8C564B", "#7F7F00", "#5E3C99", "#A6611A")
+"""For names the project does not know, such as a reader's own rule."""
+
+FORMATS = ("png", "pdf", "svg")
+
+_SETTINGS = {
+    "axes.grid": True,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 10,
+    "font.size": 9,
+    "grid.alpha": 0.25,
+    "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    "pdf.fonttype": 42,
+    "savefig.dpi": 200,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "qduet",
+}
+
+
+def colour(name: str, names: tuple[str, ...] = ()) -> str:
+    """The colour of a rule or agent; unknown `names` get spare ones, in order."""
+    unknown = [other for other in names if other not in COLOURS]
+    if name in COLOURS:
+        return COLOURS[name]
+    return SPARE_COLOURS[unknown.index(name) % len(SPARE_COLOURS) if name in unknown else 0]
+
+
+def label(name: str) -> str:
+    """How a rule or agent is called in a legend."""
+    return LABELS.get(name, name)
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """The project's matplotlib settings, for the duration of a ``with`` block."""
+    with matplotlib.rc_context(_SETTINGS):
+        yield
+
+
+def rendered(figure: Figure) -> dict[str, bytes]:
+    """The figure as files, by format; the same figure gives the same bytes."""
+    undated = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
+    files = {}
+    with house_style():
+        for fmt in FORMATS:
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=fmt, metadata=undated[fmt], bbox_inches="tight")
+            files[fmt] = buffer.getvalue()
+    return files
+
+
+def save(figure: Figure, stem: Path) -> list[Path]:
+    """Writes the figure as `stem`.png, .pdf and .svg, and returns their paths."""
+    paths = []
+    for fmt, content in rendered(figure).items():
+        path = stem.with_name(f"{stem.name}.{fmt}")
+        write_atomically(path, content)
+        paths.append(path)
+    return paths
