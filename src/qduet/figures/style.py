@@ -93,7 +93,7 @@ def rendered(figure: Figure) -> dict[str, bytes]:
     with house_style():
         for fmt in FORMATS:
             buffer = io.BytesIO()
-            figure.savefig(buffer, format=fmt, metadata=undated[fmt], bbox_inches="tight")
+            figure.savefig(buffer, format=fmt, metadata=undated[fmt])
             files[fmt] = buffer.getvalue()
     return files
 
