@@ -35,6 +35,7 @@ from qduet.experience import (
     Luck,
     World,
     act,
+    draw,
     draw_chance,
     first_state,
     proceed,
@@ -115,8 +116,8 @@ def _act_and_learn(task: Task, states: jax.Array, tables: Tables, luck: Luck) ->
 
     def one(state: jax.Array, tables: Tables, step_size: jax.Array, luck: Luck) -> Any:
         q = task.rule.q(tables)[state]  # type: ignore[misc]
-        random = (luck.action * q.shape[0]).astype(jnp.int32)
-        action = jnp.where(luck.explore < task.epsilon, random, q.argmax().astype(jnp.int32))
+        eligible = (q == q.max()) | (luck.explore < task.epsilon)  # ties are broken at random
+        action = draw(eligible.cumsum(dtype=q.dtype) / eligible.sum(dtype=q.dtype), luck.action)
         t = act(task.world, state, action, luck)
         return proceed(task.world, t, luck), task.rule.update(tables, t, step_size)
 
