@@ -209,23 +209,27 @@ def _av(
         return tables.v[s] - mean(tables.adv, s) if centred else tables.v[s]
 
     @unit
-    def td_error(tables: AVTables, t: Transition) -> jax.Array:
+    def td_error_and_shrunk(
+        tables: AVTables, t: Transition, step_size: Scalar
+    ) -> tuple[jax.Array, jax.Array, jax.Array]:
         bootstrap = baseline(tables, t.next_state) + greedy(tables.adv, t.next_state)
-        q = baseline(tables, t.state) + tables.adv[t.state, t.action]
-        return t.reward + t.discount * bootstrap - q
+        v, adv = tables.v[t.state], tables.adv[t.state]
+        delta = t.reward + t.discount * bootstrap - baseline(tables, t.state) - adv[t.action]
+        if decay is not None:
+            v_decay, adv_decay = decay(step_size, adv.shape[0])
+            v, adv = (1 - v_decay) * v, (1 - adv_decay) * adv
+        return delta, v, adv
 
     def update(tables: AVTables, t: Transition, step_size: Scalar) -> AVTables:
-        delta = td_error(tables, t)
+        delta, v_shrunk, adv_shrunk = td_error_and_shrunk(tables, t, step_size)
         v, adv = tables.v, tables.adv
-        num_actions = adv.shape[1]
         if decay is not None:
-            v_decay, adv_decay = decay(step_size, num_actions)
-            v = v.at[t.state].multiply(1 - v_decay)
-            adv = adv.at[t.state].multiply(1 - adv_decay)
+            v, adv = v.at[t.state].set(v_shrunk), adv.at[t.state].set(adv_shrunk)
         if centred:
-            adv = adv.at[t.state].add(-step_size * (delta if descend_mean else 1.0) / num_actions)
-        v = v.at[t.state].add(step_size * delta)
-        return AVTables(v, adv.at[t.state, t.action].add(step_size * delta))
+            share = (delta if descend_mean else 1.0) / adv.shape[1]
+            adv = adv.at[t.state].add(-step_size * share)
+        move = step_size * delta
+        return AVTables(v.at[t.state].add(move), adv.at[t.state, t.action].add(move))
 
     def q(tables: AVTables) -> jax.Array:
         mean = tables.adv.mean(axis=1) if centred else 0.0
