@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.typing import ArrayLike
 
 from qduet.errors import InputError, unknown_name
@@ -81,8 +82,13 @@ Expectation = Callable[[jax.Array, Scalar], jax.Array]
 
 def under(policy: ArrayLike) -> Expectation:
     """The expectation under a fixed policy ``π[s, a]``: Σ_a π(a|s) q(s, a)."""
-    pi = jnp.asarray(policy)
-    return lambda q, s: sum_over_actions(lambda a: pi[s, a].astype(q.dtype) * q[s, a], q.shape[1])
+    pi = np.asarray(policy)  # kept on the host until the precision of q is known
+
+    def expect(q: jax.Array, s: Scalar) -> jax.Array:
+        probability = jnp.asarray(pi, q.dtype)
+        return sum_over_actions(lambda a: probability[s, a] * q[s, a], q.shape[1])
+
+    return expect
 
 
 def greedy(q: jax.Array, s: Scalar) -> jax.Array:

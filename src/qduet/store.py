@@ -103,7 +103,7 @@ def read_cell(path: Path, settings: Any) -> dict[str, np.ndarray] | None:
     A file that is damaged, or that other settings made, is an `InputError`; it is left as it is.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         stored, checksum = str(arrays.pop("settings")), str(arrays.pop("checksum"))
     except FileNotFoundError:
