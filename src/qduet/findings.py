@@ -78,7 +78,8 @@ def _figure3(results: Results, summary: Summary) -> Iterator[Verdict]:
         "QVMAX levels off far from zero; BC-QVMAX and Q-learning do not",
         _above_zero(above) and still.mean < 0.05 * (100 - qvmax.final_error.mean),
         f"final error at |A| = {many}: QVMAX {qvmax.final_error} % (the last quarter of the "
-        f"steps took off {still} points), BC-QVMAX {corrected.final_error} %, Q-learning {q.final_error} %",
+        f"steps took off {still} points), BC-QVMAX {corrected.final_error} %, "
+        f"Q-learning {q.final_error} %",
     )
     step_sizes = results.experiment.step_sizes
     cells = results.cells[many]
