@@ -25,3 +25,14 @@ def below(word: jax.Array, bound: jax.Array) -> jax.Array:
 def bits(word: jax.Array, first: int, count: int) -> jax.Array:
     """The uniform integer in [0, 2^count) that stands in the word's bits from `first` (int32)."""
     return ((word >> first) & (2**count - 1)).astype(jnp.int32)
+
+
+def digits(word: jax.Array, base: int, count: int) -> list[jax.Array]:
+    """Uniform integers in [0, base), the digits of floor(word base^count / 2^32), lowest first.
+
+    Exact to within base^count / 2^32 in probability; base^count must be less than 2^16.
+    """
+    values = base**count
+    high, low = word >> 16, word & 0xFFFF
+    number = (high * values + (low * values >> 16)) >> 16
+    return [(number // base**i % base).astype(jnp.int32) for i in range(count)]

@@ -12,6 +12,7 @@ import numpy as np
 
 from qduet.errors import InputError
 from qduet.minatar import chance
+from qduet.minatar.bitboard import computed_once
 from qduet.minatar.types import ACTION_NAMES, NOOP, Environment, Outcome, State
 
 
@@ -32,6 +33,7 @@ def auto_reset(env: Environment) -> Environment:
 
     def step(state: State, action: jax.Array, draws: jax.Array) -> Outcome:
         after, reward, terminated = env.step(state, action, draws)
+        terminated = computed_once(terminated)
         fresh = env.reset(draws)
         choose = lambda new, old: jnp.where(terminated, new, old)
         return Outcome(jax.tree.map(choose, fresh, after), reward, terminated)

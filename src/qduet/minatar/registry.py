@@ -7,10 +7,16 @@ import functools
 import re
 
 from qduet.errors import unknown_name
-from qduet.minatar import breakout, layers
+from qduet.minatar import asterix, breakout, freeway, layers, seaquest, space_invaders
 from qduet.minatar.types import Environment
 
-GAMES = {"Breakout": breakout}
+GAMES = {
+    "Asterix": asterix,
+    "Breakout": breakout,
+    "Freeway": freeway,
+    "Seaquest": seaquest,
+    "SpaceInvaders": space_invaders,
+}
 """Each game's module, by the game's name."""
 
 ENV_IDS = tuple(f"MinAtar/{name}-v{version}" for name in GAMES for version in (0, 1))
