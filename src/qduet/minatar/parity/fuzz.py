@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from qduet.minatar.parity import views
+from qduet.minatar.parity.original import Original
 from qduet.minatar.parity.views import NOTHING
 
 Fuzz = Callable[[np.random.Generator], Any]
@@ -101,6 +102,15 @@ def seaquest(rng: np.random.Generator) -> Any:
     view.shot_timer[0] = mostly_small(rng, 5)
     add_seaquest_enemies(view, rng)
     add_seaquest_things(view, rng)
+    return view
+
+
+def free_surfacing(rng: np.random.Generator) -> Any:
+    """A new game of Seaquest as after surfacing with six: surfacing costs nothing any more."""
+    original = Original("Seaquest")
+    view = views.empty("Seaquest", 1)
+    original.read(view, 0)
+    view.diver_count[0] = -1
     return view
 
 

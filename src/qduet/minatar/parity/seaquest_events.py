@@ -42,7 +42,7 @@ def moving(entries: np.ndarray) -> np.ndarray:
     return present(entries) & (entries[..., 3] == 0)
 
 
-def shot_in_flight(entries: np.ndarray, p: Any) -> np.ndarray:
+def shot_in_flight(entries: np.ndarray, p: Any) -> Any:
     """bool[n, k]: which entries are in a cell that a bullet of the player's flies into."""
     bullets = p.before.f_bullets
     same_x = ahead(bullets)[:, :, None] == entries[:, None, :, 0]
@@ -84,7 +84,7 @@ def spawn_blocked(p: Any) -> np.ndarray:
     return due & opposed.any(1)
 
 
-def spawn(p: Any, is_sub: bool) -> np.ndarray:
+def spawn(p: Any, is_sub: bool) -> Any:
     """A fish or a sub comes."""
     due = (p.before.e_spawn_timer == 0) & ~spawn_blocked(p)
     return due & ((p.words[:, 1] < 2**32 / 3) == is_sub)
@@ -210,5 +210,7 @@ SEAQUEST: dict[str, Event] = {
         surfaced(p) & (p.before.e_spawn_speed > 1) & (p.after.ramp_index == p.before.ramp_index)
     ),
     "reward in the last step": lambda p: p.terminated & (p.reward > 0),
-    "ten or more enemies": lambda p: count(p.after.e_fish) + count(p.after.e_subs) >= 10,
+    "29 fish, the most there can be": lambda p: count(p.after.e_fish) == 29,
+    "29 enemy subs": lambda p: count(p.after.e_subs) == 29,
+    "8 enemy bullets, the most there can be": lambda p: p.after.e_bullets.sum((1, 2, 3)) == 8,
 }
