@@ -31,7 +31,7 @@ def leaving(entries: np.ndarray) -> np.ndarray:
     return present(entries) & ((ahead(entries) < 0) | (ahead(entries) > 9))
 
 
-def at_player(entries: np.ndarray, x: np.ndarray, p: Any) -> np.ndarray:
+def at_player(entries: np.ndarray, x: np.ndarray, p: Any) -> Any:
     """Entries that are where the player is, taking `x` as their columns."""
     here = (x == p.after.sub_x[:, None]) & (entries[..., 1] == p.after.sub_y[:, None])
     return present(entries) & here
@@ -95,6 +95,14 @@ def two_targets(entries: np.ndarray, p: Any) -> Any:
     return shot_in_flight(entries, p).sum(1) >= 2
 
 
+def two_bullets_for_one(p: Any) -> np.ndarray:
+    """Both bullets fly into one cell, and hit one enemy there."""
+    first, second = p.before.f_bullets[:, 0], p.before.f_bullets[:, 1]
+    same_cell = (ahead(first) == ahead(second)) & (first[:, 1] == second[:, 1])
+    targets = shot_in_flight(p.before.e_fish, p).sum(1) + shot_in_flight(p.before.e_subs, p).sum(1)
+    return present(p.before.f_bullets).all(1) & same_cell & (targets == 1)
+
+
 def surfaced(p: Any) -> np.ndarray:
     """Came up with divers aboard (or below zero of them)."""
     return (p.after.surface == 1) & (p.before.surface == 0)
@@ -108,13 +116,13 @@ def bullet_touches(p: Any, moved: int) -> np.ndarray:
     return (e_bullets[rows, 1, y, from_left] == 1) | (e_bullets[rows, 0, y, from_right] == 1)
 
 
-def last_place_contested(p: Any) -> np.ndarray:
+def last_place_contested(p: Any) -> Any:
     """Two divers are at the player and there is one place left."""
     both = at_player(p.before.divers, p.before.divers[..., 0], p).sum(1) == 2
     return both & (p.before.diver_count == 5)
 
 
-def diver_met(p: Any) -> np.ndarray:
+def diver_met(p: Any) -> Any:
     """A diver is at the player before its move."""
     return at_player(p.before.divers, p.before.divers[..., 0], p).any(1)
 
@@ -162,6 +170,7 @@ SEAQUEST: dict[str, Event] = {
     ),
     "bullet hits the oldest of two fish": lambda p: two_targets(p.before.e_fish, p),
     "bullet hits the oldest of two enemy subs": lambda p: two_targets(p.before.e_subs, p),
+    "two bullets for one enemy": two_bullets_for_one,
     "two rewards in one step": lambda p: p.reward == 2,
     "fish runs into a bullet": lambda p: (
         runs_into_bullet(p.before.e_fish, p).any(1) & (p.reward > 0)
