@@ -63,12 +63,12 @@ def test_a_choice_below_a_bound(word, bound):
     assert int(chance.below(jnp.uint32(word), jnp.int32(bound))) == expected
 
 
-@given(WORDS)
-@settings(max_examples=50, deadline=None)
-def test_digits_are_those_of_the_scaled_word(word):
-    number = word * 625 // 2**32
-    expected = [number % 5, number // 5 % 5, number // 25 % 5, number // 125]
-    assert [int(digit) for digit in chance.digits(jnp.uint32(word), 5, 4)] == expected
+def test_digits_are_those_of_the_scaled_word():
+    first = [-(-k * 2**32 // 625) for k in range(625)]  # the smallest word of each of 5^4 numbers
+    words = [word + d for word in first for d in (-1, 0, 1) if word + d >= 0]
+    digits = np.stack(chance.digits(jnp.array(words, jnp.uint32), 5, 4), -1)
+    numbers = [word * 625 // 2**32 for word in words]
+    assert digits.tolist() == [[n % 5, n // 5 % 5, n // 25 % 5, n // 125] for n in numbers]
 
 
 def numbers_of(values):
