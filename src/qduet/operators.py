@@ -259,16 +259,19 @@ def soft_rdq_modulus(mdp: MDP, behaviour: Floats, *, ratio: float) -> float:
 def solve_soft_rdq(mdp: MDP, behaviour: Floats, *, ratio: float) -> FixedPoint:
     """Soft RDQ for ρ = β/α > 0: V = Σ_a A = Σ_a q/(|A|+1), with q of `soft_rdq_map`."""
     num_states, num_actions = mdp.r.shape
-    weight = (ratio / (ratio + behaviour)).ravel()
     rows = np.arange(num_states)
-    within_state = np.kron(np.eye(num_states), np.ones((num_actions, num_actions)))
-    fixed = np.eye(mdp.r.size) - weight[:, None] * within_state / (num_actions + 1)
-    backup = ((1 - weight) * mdp.discount)[:, None] * mdp.p.reshape(mdp.r.size, num_states)
+    weight = ratio / (ratio + behaviour)
+    # q = (1 − w)(r + γ P u) + w V is known once u(s) = q(s, greedy) and V = Σ_a q/(|A|+1) are.
+    given = (1 - weight) * mdp.r
+    through_u = ((1 - weight) * mdp.discount)[:, :, None] * mdp.p
+    through_v = weight[:, :, None] * np.eye(num_states)[:, None, :]
+    by_unknown = np.concatenate([through_u, through_v], axis=2)
 
     def solve(greedy: NDArray[np.intp]) -> Floats:
-        system = fixed.copy()
-        system[:, rows * num_actions + greedy] -= backup
-        return _solve(system, (1 - weight) * mdp.r.ravel()).reshape(mdp.r.shape)
+        share = 1 / (num_actions + 1)
+        matrix = np.concatenate([by_unknown[rows, greedy], share * by_unknown.sum(axis=1)])
+        right = np.concatenate([given[rows, greedy], share * given.sum(axis=1)])
+        return given + by_unknown @ _solve(np.eye(2 * num_states) - matrix, right)
 
     q = policy_iteration(solve, mdp.r)
     v = q.sum(axis=1) / (num_actions + 1)
