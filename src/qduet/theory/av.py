@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from qduet import operators as ops
-from qduet.mdp import Floats, optimum
+from qduet.mdp import Floats, four_state, optimum
 from qduet.operators import VA
 from qduet.theory.check import TOLERANCE, Check, Evidence, at_most, conclude, equal, exceeds
 from qduet.theory.problems import Problem, problem_of, ring

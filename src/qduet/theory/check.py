@@ -64,4 +64,4 @@ def at_most(what: str, x: object, bound: object, scale: float = 1.0) -> Evidence
 
 def exceeds(what: str, x: float, threshold: float) -> Evidence:
     """The positive quantity x must be at least `threshold`."""
-    return Evidence(what, threshold, float(x))
+    return Evidence(what, float(threshold), float(x))

@@ -44,7 +44,7 @@ CLAIMS: dict[str, Claim] = {
     ),
     "bc_qvmax_fixed_point": Claim(
         "Proposition 2",
-        "BC-QVMAX reaches (q_*, v_*), its only fixed point",
+        "BC-QVMAX has one fixed point, (q_*, v_*)",
         qv.bc_qvmax_fixed_point,
     ),
     "bc_qvmax_unit_step": Claim(
@@ -84,7 +84,7 @@ class Result(NamedTuple):
     """What became of one claim on all problems."""
 
     claim: str
-    count: int
+    problems: int
     """Number of problems it was checked on."""
     failures: int
     worst: Check
@@ -160,17 +160,30 @@ def _checked(
         for seed in seeds:
             yield seed, check_problem(random_problem(seed), names)
         return
+    spawn = multiprocessing.get_context("spawn")
+    with _single_threaded(), contextlib.ExitStack() as stack:
+        jobs = []
+        for share in _shares(seeds, workers):
+            pool = stack.enter_context(ProcessPoolExecutor(1, mp_context=spawn))
+            stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+            parts = [share[i : i + 20] for i in range(0, len(share), 20)]
+            jobs += [pool.submit(_check_seeds, part, names) for part in parts]
+        for job in as_completed(jobs):
+            yield from job.result()
+
+
+def _shares(seeds: list[int], workers: int) -> list[list[int]]:
+    """The seeds for each worker: problems with equally many actions stay together."""
     by_actions: dict[int, list[int]] = {}
     for seed in seeds:
         by_actions.setdefault(random_problem(seed).mdp.num_actions, []).append(seed)
-    spawn = multiprocessing.get_context("spawn")
-    with _single_threaded(), ProcessPoolExecutor(workers, mp_context=spawn) as pool:
-        jobs = [pool.submit(_check_seeds, group, names) for group in by_actions.values()]
-        try:
-            for job in as_completed(jobs):
-                yield from job.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
+    shares: list[list[int]] = [[] for _ in range(min(workers, len(by_actions)))]
+    loads = [0] * len(shares)
+    for num_actions in sorted(by_actions, reverse=True):
+        least = loads.index(min(loads))
+        loads[least] += len(by_actions[num_actions]) * (10 + num_actions)
+        shares[least] += by_actions[num_actions]
+    return shares
 
 
 def _check_seeds(seeds: list[int], names: list[str]) -> list[tuple[int, list[Check]]]:
