@@ -95,26 +95,26 @@ def draw_chance(seed: int, mdp: MDP, steps: int, init_std: float, dtype: Any) ->
     )
 
 
-def _draw(cdf: jax.Array, uniform: jax.Array) -> jax.Array:
+def draw(cdf: jax.Array, uniform: jax.Array) -> jax.Array:
     """The index at which a cumulative distribution ``[n]`` passes `uniform`."""
     return (uniform >= cdf[:-1]).sum(dtype=jnp.int32)
 
 
 def first_state(world: World, chance: Chance) -> jax.Array:
     """The state in which a seed's first episode starts."""
-    return _draw(world.start_cdf, chance.start)
+    return draw(world.start_cdf, chance.start)
 
 
 def act(world: World, state: jax.Array, action: jax.Array, luck: Luck) -> Transition:
     """What follows `action` in `state`."""
-    next_state = _draw(world.next_cdf[state, action], luck.next_state)
+    next_state = draw(world.next_cdf[state, action], luck.next_state)
     reward = world.reward[state, action, next_state] + luck.noise
     return Transition(state, action, reward, world.discount[next_state], next_state)
 
 
 def proceed(world: World, t: Transition, luck: Luck) -> jax.Array:
     """The state in which the next step begins: a new start after a terminal state."""
-    restart = _draw(world.start_cdf, luck.restart)
+    restart = draw(world.start_cdf, luck.restart)
     return jnp.where(world.terminal[t.next_state], restart, t.next_state)
 
 
@@ -122,7 +122,7 @@ def trajectory(world: World, chance: Chance) -> Transition:
     """The transitions of one seed under the behaviour policy: fields ``[steps]``."""
 
     def step(state: jax.Array, luck: Luck) -> tuple[jax.Array, Transition]:
-        action = _draw(world.behaviour_cdf[state], luck.action)
+        action = draw(world.behaviour_cdf[state], luck.action)
         t = act(world, state, action, luck)
         return proceed(world, t, luck), t
 

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.typing import ArrayLike
 
 from qduet.errors import InputError, unknown_name
@@ -81,8 +82,13 @@ Expectation = Callable[[jax.Array, Scalar], jax.Array]
 
 def under(policy: ArrayLike) -> Expectation:
     """The expectation under a fixed policy ``π[s, a]``: Σ_a π(a|s) q(s, a)."""
-    pi = jnp.asarray(policy)
-    return lambda q, s: sum_over_actions(lambda a: pi[s, a].astype(q.dtype) * q[s, a], q.shape[1])
+    pi = np.asarray(policy)  # kept on the host until the precision of q is known
+
+    def expect(q: jax.Array, s: Scalar) -> jax.Array:
+        probability = jnp.asarray(pi, q.dtype)
+        return sum_over_actions(lambda a: probability[s, a] * q[s, a], q.shape[1])
+
+    return expect
 
 
 def greedy(q: jax.Array, s: Scalar) -> jax.Array:
@@ -209,23 +215,27 @@ def _av(
         return tables.v[s] - mean(tables.adv, s) if centred else tables.v[s]
 
     @unit
-    def td_error(tables: AVTables, t: Transition) -> jax.Array:
+    def td_error_and_shrunk(
+        tables: AVTables, t: Transition, step_size: Scalar
+    ) -> tuple[jax.Array, jax.Array, jax.Array]:
         bootstrap = baseline(tables, t.next_state) + greedy(tables.adv, t.next_state)
-        q = baseline(tables, t.state) + tables.adv[t.state, t.action]
-        return t.reward + t.discount * bootstrap - q
+        v, adv = tables.v[t.state], tables.adv[t.state]
+        delta = t.reward + t.discount * bootstrap - baseline(tables, t.state) - adv[t.action]
+        if decay is not None:
+            v_decay, adv_decay = decay(step_size, adv.shape[0])
+            v, adv = (1 - v_decay) * v, (1 - adv_decay) * adv
+        return delta, v, adv
 
     def update(tables: AVTables, t: Transition, step_size: Scalar) -> AVTables:
-        delta = td_error(tables, t)
+        delta, v_shrunk, adv_shrunk = td_error_and_shrunk(tables, t, step_size)
         v, adv = tables.v, tables.adv
-        num_actions = adv.shape[1]
         if decay is not None:
-            v_decay, adv_decay = decay(step_size, num_actions)
-            v = v.at[t.state].multiply(1 - v_decay)
-            adv = adv.at[t.state].multiply(1 - adv_decay)
+            v, adv = v.at[t.state].set(v_shrunk), adv.at[t.state].set(adv_shrunk)
         if centred:
-            adv = adv.at[t.state].add(-step_size * (delta if descend_mean else 1.0) / num_actions)
-        v = v.at[t.state].add(step_size * delta)
-        return AVTables(v, adv.at[t.state, t.action].add(step_size * delta))
+            share = (delta if descend_mean else 1.0) / adv.shape[1]
+            adv = adv.at[t.state].add(-step_size * share)
+        move = step_size * delta
+        return AVTables(v.at[t.state].add(move), adv.at[t.state, t.action].add(move))
 
     def q(tables: AVTables) -> jax.Array:
         mean = tables.adv.mean(axis=1) if centred else 0.0

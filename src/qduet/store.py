@@ -1,15 +1,35 @@
-"""Results on disk: atomic, checked, resumable."""
+"""Results on disk: atomic, checked, resumable.
+
+A *cell* is one file that holds the arrays of one finished piece of work together with the settings
+that made it and a checksum over both. It is written to a temporary name, flushed and renamed, so a
+cell is either absent or complete; the same work gives the same bytes; and a cell is only ever read
+back under the settings it was made with. Nothing is pickled.
+"""
 
 import contextlib
+import dataclasses
+import hashlib
+import io
+import json
 import os
 import tempfile
+import zipfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qduet.errors import InputError
 
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Writes `content` so that `path` is at every moment absent, as before, or complete."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise _cannot_write(path, error) from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -17,7 +37,124 @@ def write_atomically(path: Path, content: bytes) -> None:
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
+    except BaseException as error:
+        with contextlib.suppress(OSError):
             os.unlink(temporary)
+        if isinstance(error, OSError):
+            raise _cannot_write(path, error) from None
         raise
+
+
+def _cannot_write(path: Path, error: OSError) -> InputError:
+    return InputError(f"cannot write {path}: {error.strerror}; free space or choose another place")
+
+
+def check_writable(directory: Path) -> None:
+    """Raises unless files can be made in `directory`, which is made if need be."""
+    probe = directory / ".qduet-probe"
+    write_atomically(probe, b"")
+    probe.unlink(missing_ok=True)
+
+
+def to_json(value: Any) -> str:
+    """`value` as JSON with sorted keys; dataclasses are dicts, and no NaN or infinity remains."""
+    return json.dumps(_plain(value), indent=2, sort_keys=True, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _plain(dataclasses.asdict(value))
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return _plain(value._asdict())
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None if np.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+    return value
+
+
+# --- Cells ---------------------------------------------------------------------------------------
+
+
+def _checksum(arrays: Mapping[str, np.ndarray], settings: str) -> str:
+    digest = hashlib.sha256(settings.encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.data if array.size else b"")
+    return digest.hexdigest()
+
+
+def write_cell(path: Path, arrays: Mapping[str, np.ndarray], settings: Any) -> None:
+    """Writes one finished cell."""
+    text = to_json(settings)
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays, settings=text, checksum=_checksum(arrays, text))  # type: ignore[arg-type]
+    write_atomically(path, buffer.getvalue())
+
+
+def read_cell(path: Path, settings: Any) -> dict[str, np.ndarray] | None:
+    """The arrays of a cell made with `settings`, or None if there is no such file.
+
+    A file that is damaged, or that other settings made, is an `InputError`; it is left as it is.
+    """
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        stored, checksum = str(arrays.pop("settings")), str(arrays.pop("checksum"))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        raise _damaged(path) from None
+    if checksum != _checksum(arrays, stored):
+        raise _damaged(path)
+    if stored != to_json(settings):
+        raise InputError(
+            f"{path} holds results of other settings ({_difference(stored, to_json(settings))}); "
+            "choose another --out"
+        )
+    return arrays
+
+
+def _damaged(path: Path) -> InputError:
+    return InputError(f"{path} is damaged; delete it and run again to make it anew")
+
+
+def _difference(stored: str, wanted: str) -> str:
+    """The first setting in which two JSON texts differ."""
+    there, here = _flat(json.loads(stored)), _flat(json.loads(wanted))
+    for name in sorted(there.keys() | here.keys()):
+        if there.get(name) != here.get(name):
+            return f"{name} is {there.get(name)} there, {here.get(name)} here"
+    return "in their order"
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {prefix: value}
+    pairs = [_flat(item, f"{prefix}.{key}" if prefix else key) for key, item in value.items()]
+    return {name: item for pair in pairs for name, item in pair.items()}
+
+
+def check_settings(path: Path, settings: Any) -> None:
+    """Writes `settings` to the JSON file `path`, or raises if it holds other ones."""
+    text = to_json(settings)
+    try:
+        stored = path.read_text(encoding="utf-8")
+        json.loads(stored)
+    except FileNotFoundError:
+        write_atomically(path, text.encode())
+        return
+    except (OSError, ValueError):
+        raise _damaged(path) from None
+    if stored != text:
+        raise InputError(
+            f"{path.parent} holds results of other settings ({_difference(stored, text)}); "
+            "choose another --out"
+        )

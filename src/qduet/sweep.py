@@ -14,10 +14,9 @@ curve is +∞, so that no average hides it.
 With a fixed behaviour policy the experience does not depend on what is learned, so each seed has
 one trajectory that all rules and step sizes share. With `EpsilonGreedy` behaviour every rule and
 step size follows its own Q, on random numbers that are common to the seed.
-
-Axes: tables carry the step size as their *last* axis, which keeps the inner loop contiguous.
 """
 
+import contextlib
 import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -30,19 +29,10 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from qduet.errors import InputError
-from qduet.experience import (
-    Chance,
-    Luck,
-    World,
-    act,
-    draw_chance,
-    first_state,
-    proceed,
-    trajectory,
-)
-from qduet.loops import unit
+from qduet.experience import Chance, World, draw_chance, trajectory
 from qduet.mdp import MDP, Values, check_policy, evaluate, optimum, uniform_policy
-from qduet.rules import Rule, Tables, Transition
+from qduet.rules import Rule
+from qduet.trial import Task, run_trial
 
 DIVERGED_PERCENT = 1e9
 """A run whose error exceeds this percentage of its initial error has diverged."""
@@ -63,98 +53,6 @@ class Curves(NamedTuple):
     """``[seeds]``: the root-mean-square error that counts as 100 %."""
     diverged_at: np.ndarray
     """``[seeds, step_sizes]`` int32: the recorded step at which the run diverged, or −1."""
-
-
-# --- One seed of one rule ------------------------------------------------------------------------
-
-
-class Task(NamedTuple):
-    """What one rule is to do with each seed."""
-
-    rule: Rule
-    world: World
-    target: jax.Array
-    """``[S, A]``, or ``[S]`` for a rule without Q: the values its error is measured against."""
-    step_sizes: jax.Array
-    """``[K]``"""
-    record_every: int
-    epsilon: float | None
-    """ε of a behaviour that follows the learner; None for the world's fixed behaviour policy."""
-    joint_initial_error: bool
-    """Whether 100 % is the error of V_0 + A_0 for every rule, rather than of the rule's own Q_0."""
-
-
-def _rms(task: Task, difference: jax.Array) -> jax.Array:
-    """Root mean square over the states that are not terminal; further axes remain."""
-    squares = difference[np.flatnonzero(~np.asarray(task.world.terminal))] ** 2
-    return jnp.sqrt(squares.mean(axis=tuple(range(task.target.ndim))))
-
-
-def _error(task: Task, tables: Tables) -> jax.Array:
-    """``[K]``: the error of each step size's tables."""
-    read_out = task.rule.q or (lambda tables: tables.v)
-    values = jax.vmap(read_out, in_axes=-1, out_axes=-1)(tables)
-    return _rms(task, values - task.target[..., None])
-
-
-def _learn(task: Task, as_unit: bool, tables: Tables, experience: Transition) -> Tables:
-    """The tables after each transition of `experience` (fields ``[n]``) in turn."""
-    update = task.rule.update
-    if not task.rule.trailing_axes:
-        update = jax.vmap(update, in_axes=(-1, None, 0), out_axes=-1)
-
-    def block(tables: Tables, experience: Transition, step_sizes: jax.Array) -> Tables:
-        step = lambda tables, t: (update(tables, t, step_sizes), None)
-        return jax.lax.scan(step, tables, experience)[0]
-
-    return (unit(block) if as_unit else block)(tables, experience, task.step_sizes)
-
-
-def _act_and_learn(task: Task, states: jax.Array, tables: Tables, luck: Luck) -> Any:
-    """States ``[K]`` and tables after `luck` (fields ``[n]``), acting ε-greedily on the tables."""
-
-    def one(state: jax.Array, tables: Tables, step_size: jax.Array, luck: Luck) -> Any:
-        q = task.rule.q(tables)[state]  # type: ignore[misc]
-        random = (luck.action * q.shape[0]).astype(jnp.int32)
-        action = jnp.where(luck.explore < task.epsilon, random, q.argmax().astype(jnp.int32))
-        t = act(task.world, state, action, luck)
-        return proceed(task.world, t, luck), task.rule.update(tables, t, step_size)
-
-    every = jax.vmap(one, in_axes=(0, -1, 0, None), out_axes=(0, -1))
-    step = lambda carry, luck: (every(carry[0], carry[1], task.step_sizes, luck), None)
-    return jax.lax.scan(step, (states, tables), luck)[0]
-
-
-def _run(
-    task: Task, as_unit: bool, chance: Chance, experience: Transition | None
-) -> tuple[jax.Array, jax.Array]:
-    """One seed: errors ``[points, K]``, and the error that counts as 100 %."""
-    num_step_sizes = task.step_sizes.size
-    repeat = lambda x: jnp.repeat(x[..., None], num_step_sizes, axis=-1)
-    tables = jax.tree.map(repeat, task.rule.init(chance.v, chance.adv))
-    states = jnp.full(num_step_sizes, first_state(task.world, chance))
-    in_blocks = functools.partial(
-        jax.tree.map, lambda x: x.reshape(-1, task.record_every, *x.shape[1:])
-    )
-
-    def record(carry: Any, block: Any) -> tuple[Any, jax.Array]:
-        states, tables = carry
-        if task.epsilon is None:
-            tables = _learn(task, as_unit, tables, block)
-        else:
-            states, tables = _act_and_learn(task, states, tables, block)
-        return (states, tables), _error(task, tables)
-
-    blocks = in_blocks(chance.luck if experience is None else experience)
-    curve = jax.lax.scan(record, (states, tables), blocks)[1]
-    first = _error(task, tables)
-    hundred = first[0]
-    if task.joint_initial_error and task.rule.q is not None:
-        hundred = _rms(task, chance.v[:, None] + chance.adv - task.target)
-    return jnp.concatenate([first[None], curve]), hundred
-
-
-# --- All of them ---------------------------------------------------------------------------------
 
 
 def sweep(
@@ -186,60 +84,93 @@ def sweep(
       targets: what a rule with that `Rule.goal` is measured against; by default `error_targets`.
       init_std: V_0 and A_0 are drawn from N(0, init_std²).
       joint_initial_error: 100 % is the error of V_0 + A_0 for all rules, not of their own Q_0.
-      dtype: float32, or float64 within ``jax.enable_x64(True)``.
+      dtype: float32 or float64.
       workers: threads on CPU; all cores by default.
       on_progress: called from any thread with the number of updates done since its last call.
     """
     alphas = _check(rules, step_sizes, seeds, steps, record_every, init_std, behaviour)
     epsilon = behaviour.epsilon if isinstance(behaviour, EpsilonGreedy) else None
-    fixed = behaviour is not None and epsilon is None
-    policy = check_policy(mdp, behaviour) if fixed else uniform_policy(mdp)  # type: ignore[arg-type]
+    if behaviour is None or isinstance(behaviour, EpsilonGreedy):
+        policy = uniform_policy(mdp)
+    else:
+        policy = check_policy(mdp, behaviour)
     targets = targets or error_targets(mdp, policy)
-    world = World.of(mdp, policy, dtype)
-    tasks = {
-        name: Task(
-            rule=rule,
-            world=world,
-            target=jnp.asarray(getattr(targets[rule.goal], "q" if rule.q else "v"), dtype),
-            step_sizes=jnp.asarray(alphas, dtype),
-            record_every=record_every,
-            epsilon=epsilon,
-            joint_initial_error=joint_initial_error,
+    with jax.enable_x64(np.dtype(dtype) == np.float64):
+        world = World.of(mdp, policy, dtype)
+        tasks = {
+            name: Task(
+                rule=rule,
+                world=world,
+                target=jnp.asarray(getattr(targets[rule.goal], "q" if rule.q else "v"), dtype),
+                step_sizes=jnp.asarray(alphas, dtype),
+                record_every=record_every,
+                epsilon=epsilon,
+                joint_initial_error=joint_initial_error,
+            )
+            for name, rule in rules.items()
+        }
+        chance = functools.partial(
+            draw_chance, mdp=mdp, steps=steps, init_std=init_std, dtype=dtype
         )
-        for name, rule in rules.items()
-    }
+        errors = _execute(tasks, chance, seeds, workers, on_progress)
+    return {name: _curves(*errors[name], record_every) for name in rules}
+
+
+def _execute(
+    tasks: Mapping[str, Task],
+    chance_of: Callable[[int], Chance],
+    seeds: Sequence[int],
+    workers: int | None,
+    on_progress: Callable[[int], None] | None,
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Errors ``[seeds, points, K]`` and the errors that count as 100 %, ``[seeds]``, of each task.
+
+    On CPU each seed is a program of its own, and threads share the seeds; elsewhere all seeds are
+    one program.
+    """
     on_cpu = jax.default_backend() == "cpu"
-    chances = [draw_chance(seed, mdp, steps, init_std, dtype) for seed in seeds]
-    if not on_cpu:  # one program over all seeds, rather than one per seed
-        chances = [jax.tree.map(lambda *x: np.stack(x), *chances)]
-    batch = (lambda f: f) if on_cpu else jax.vmap
     threads = workers or (len(os.sched_getaffinity(0)) if on_cpu else 1)
+    batch = (lambda f: f) if on_cpu else jax.vmap
+    groups: list[Sequence[int]] = [[seed] for seed in seeds] if on_cpu else [seeds]
+    double = bool(jax.config.jax_enable_x64)  # type: ignore[attr-defined]
+
+    def chances(group: Sequence[int]) -> Chance:
+        if on_cpu:
+            return chance_of(group[0])
+        return jax.tree.map(lambda *x: np.stack(x), *map(chance_of, group))
+
+    def compile_task(task: Task) -> Callable[..., Any]:
+        with jax.enable_x64(double):  # which threads do not inherit
+            return _compile(batch, task, chances(groups[0]))
 
     pool = ThreadPoolExecutor(threads)
     try:
-        runners = {
-            name: pool.submit(_compile, batch, task, chances[0]) for name, task in tasks.items()
-        }
-        walk = None
-        if epsilon is None:
-            walk = jax.jit(batch(functools.partial(trajectory, world))).lower(chances[0]).compile()
+        runners = {name: pool.submit(compile_task, task) for name, task in tasks.items()}
+        task = next(iter(tasks.values()))
+        walk = jax.jit(batch(functools.partial(trajectory, task.world)))
+        walk_compiled = walk.lower(chances(groups[0])).compile() if task.epsilon is None else None
 
-        def learn(chance: Chance) -> dict[str, list[np.ndarray]]:
-            experience = walk(chance) if walk else None
-            results = {}
-            for name, runner in runners.items():
-                results[name] = [np.asarray(x) for x in runner.result()(chance, experience)]
-                if on_progress is not None:
-                    on_progress(alphas.size * steps * (1 if on_cpu else len(seeds)))
-            return results
+        def learn(group: Sequence[int]) -> dict[str, list[np.ndarray]]:
+            with jax.enable_x64(double):
+                chance = chances(group)
+                experience = walk_compiled(chance) if walk_compiled else None
+                results = {}
+                for name, runner in runners.items():
+                    results[name] = [np.asarray(x) for x in runner.result()(chance, experience)]
+                    if on_progress is not None:
+                        on_progress(
+                            len(group) * task.step_sizes.size * chance.luck.action.shape[-1]
+                        )
+                return results
 
-        done = list(pool.map(learn, chances))
+        done = list(pool.map(learn, groups))
     finally:
         pool.shutdown(cancel_futures=True)
 
     join = np.stack if on_cpu else np.concatenate
-    gather = lambda name, i: join([results[name][i] for results in done])
-    return {name: _curves(gather(name, 0), gather(name, 1), record_every) for name in rules}
+    return {
+        name: (join([r[name][0] for r in done]), join([r[name][1] for r in done])) for name in tasks
+    }
 
 
 def error_targets(mdp: MDP, behaviour: ArrayLike) -> dict[str, Values]:
@@ -248,17 +179,23 @@ def error_targets(mdp: MDP, behaviour: ArrayLike) -> dict[str, Values]:
 
 
 def _compile(batch: Callable[..., Any], task: Task, chance: Chance) -> Callable[..., Any]:
-    """`_run` for one task, compiled; on CPU as a native loop, unless the rule defies that."""
+    """`run_trial` for one task, compiled; as a native loop where that is known to work.
+
+    XLA refuses some operations in a native loop, which can be seen and undone; with a single state
+    it aborts, which cannot.
+    """
     experience = None
     if task.epsilon is None:
         experience = jax.eval_shape(batch(functools.partial(trajectory, task.world)), chance)
     compiled = lambda as_unit: (
-        jax.jit(batch(functools.partial(_run, task, as_unit))).lower(chance, experience).compile()
+        jax.jit(batch(functools.partial(run_trial, task, as_unit)))
+        .lower(chance, experience)
+        .compile()
     )
-    try:
-        return compiled(True)
-    except jax.errors.JaxRuntimeError:
-        return compiled(False)
+    if task.rule.trailing_axes and task.world.terminal.size > 1:
+        with contextlib.suppress(jax.errors.JaxRuntimeError):
+            return compiled(True)
+    return compiled(False)
 
 
 def _curves(errors: np.ndarray, hundred: np.ndarray, record_every: int) -> Curves:

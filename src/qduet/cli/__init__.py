@@ -14,7 +14,10 @@ from typing import NoReturn
 import qduet
 from qduet.errors import InputError, unknown_name
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "reproduce": "compute and draw the paper's figures",
+    "tabular": "run one tabular rule with one setting",
+}
 """Each subcommand and the line that ``qduet --help`` shows for it."""
 
 
@@ -66,5 +69,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(f"qduet {top.command}: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print(
+            f"\nqduet {top.command}: interrupted; what was finished is kept, "
+            "run the same command again to continue",
+            file=sys.stderr,
+        )
+        return 130
     except BrokenPipeError:
         return 141

@@ -8,6 +8,7 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
@@ -49,7 +50,7 @@ SPARE_COLOURS = ("#000000", "#8C564B", "#7F7F00", "#5E3C99", "#A6611A")
 
 FORMATS = ("png", "pdf", "svg")
 
-_SETTINGS = {
+_SETTINGS: dict[Any, Any] = {
     "axes.grid": True,
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -92,7 +93,7 @@ def rendered(figure: Figure) -> dict[str, bytes]:
     with house_style():
         for fmt in FORMATS:
             buffer = io.BytesIO()
-            figure.savefig(buffer, format=fmt, metadata=undated[fmt], bbox_inches="tight")
+            figure.savefig(buffer, format=fmt, metadata=undated[fmt])
             files[fmt] = buffer.getvalue()
     return files
 

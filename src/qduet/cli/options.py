@@ -1,0 +1,65 @@
+"""Arguments that several subcommands share, and what their values may be."""
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from qduet.store import to_json
+
+
+def whole(minimum: int) -> Callable[[str], int]:
+    """An integer of at least `minimum`; ``20_000`` and ``2e4`` are both fine."""
+
+    def parse(text: str) -> int:
+        try:
+            value = float(text.replace("_", ""))
+        except ValueError:
+            value = math.nan
+        if not (value.is_integer() and value >= minimum):
+            raise argparse.ArgumentTypeError(
+                f"'{text}' is not a whole number of at least {minimum}"
+            )
+        return int(value)
+
+    return parse
+
+
+def real(
+    minimum: float, maximum: float, *, open_below: bool = False, open_above: bool = False
+) -> Any:
+    """A finite number between `minimum` and `maximum`."""
+    brackets = f"{'(' if open_below else '['}{minimum:g}, {maximum:g}{')' if open_above else ']'}"
+
+    def parse(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        above = value > minimum if open_below else value >= minimum
+        below = value < maximum if open_above else value <= maximum
+        if not (above and below and math.isfinite(value)):
+            raise argparse.ArgumentTypeError(f"'{text}' is not a number in {brackets}")
+        return value
+
+    return parse
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """``--json``."""
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON document and nothing else"
+    )
+
+
+def add_out(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    """``--out``."""
+    parser.add_argument("--out", type=Path, metavar="DIR", default=default and Path(default))
+
+
+def print_json(value: Any) -> None:
+    """Prints `value` as the one JSON document of a command."""
+    sys.stdout.write(json.dumps(json.loads(to_json(value)), indent=2) + "\n")

@@ -1,0 +1,160 @@
+"""``qduet reproduce``: the paper's figures, computed here."""
+
+import argparse
+import contextlib
+import dataclasses
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from qduet.cli.options import add_out
+from qduet.errors import unknown_name
+from qduet.experiments import FIGURES, PROTOCOLS, TabularExperiment
+from qduet.experiments import run as run_experiment
+from qduet.figures.style import save
+from qduet.figures.tabular import tabular_figure
+from qduet.findings import Finding, findings
+from qduet.provenance import provenance, versions
+from qduet.store import check_settings, check_writable, to_json, write_atomically
+from qduet.summary import Summary, summarise_all, table
+
+EXAMPLE = """qduet reproduce
+qduet reproduce figure5 --scale smoke --out /tmp/try
+qduet reproduce figure2 figure3 --protocol reference --out out-reference"""
+
+SCALES = ("laptop", "paper", "smoke")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    parser.add_argument(
+        "figures", nargs="*", metavar="FIGURE", help=f"of {', '.join(FIGURES)}; all by default"
+    )
+    parser.add_argument(
+        "--scale",
+        choices=SCALES,
+        default="laptop",
+        help="laptop and paper: the full tabular protocol; smoke: seconds, to see that it works",
+    )
+    parser.add_argument(
+        "--protocol",
+        choices=PROTOCOLS,
+        default="paper",
+        help="the paper as written, or what its released code does (docs/differences.md)",
+    )
+    add_out(parser, "out")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs, draws and reports the chosen figures."""
+    for name in args.figures:
+        if name not in FIGURES:
+            raise unknown_name("figure", name, FIGURES)
+    chosen = [FIGURES[name] for name in args.figures or FIGURES]
+    chosen = [dataclasses.replace(figure, protocol=args.protocol) for figure in chosen]
+    if args.scale == "smoke":
+        chosen = [figure.small() for figure in chosen]
+    check_writable(args.out)
+    scale = "smoke" if args.scale == "smoke" else "full"
+    settings = {"protocol": args.protocol, "tabular_scale": scale, "versions": versions()}
+    check_settings(args.out / "settings.json", settings)
+    started = time.perf_counter()
+    found: list[Finding] = []
+    with _progress(chosen) as advance:
+        for figure in chosen:
+            found += _reproduce(figure, args.out, advance)
+    seconds = time.perf_counter() - started
+    log = {"figures": [f.figure for f in chosen], "seconds": round(seconds, 1), **provenance()}
+    write_atomically(args.out / "last-run.json", to_json(log).encode())
+    if scale == "full":
+        _report(found)
+    print(f"{seconds:.1f} s; figures (png, pdf, svg) and tables in {args.out}/")
+    return 0
+
+
+def _reproduce(
+    figure: TabularExperiment, out: Path, advance: Callable[[str, int, int], None]
+) -> list[Finding]:
+    """One figure: its cells, its summary, its drawing, and what the paper's words make of it."""
+    results = run_experiment(
+        figure, out, on_progress=lambda actions, n: advance(figure.figure, actions, n)
+    )
+    summary = summarise_all(results)
+    found = findings(results, summary)
+    folder = out / figure.figure
+    document = {"experiment": figure, "table": table(summary), "findings": found}
+    write_atomically(folder / "summary.json", to_json(document).encode())
+    write_atomically(folder / "summary.md", _markdown(figure, summary, found).encode())
+    save(tabular_figure(results, summary), out / figure.figure)
+    return found
+
+
+def _markdown(figure: TabularExperiment, summary: Summary, found: list[Finding]) -> str:
+    lines = [
+        f"# {figure.figure}: {figure.title}",
+        "",
+        f"{figure.seeds} seeds, {figure.steps:,} steps, {len(figure.step_sizes)} step sizes, "
+        f"protocol={figure.protocol}. AUCs and errors in % of the initial error, ± the half-width "
+        "of the 95 % interval over seeds.",
+        "",
+        "| \\|A\\| | rule | best α | AUC | AUC, step size chosen on the other half of the seeds | "
+        "AUC − first rule's (paired) | final error | diverged runs |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in table(summary):
+        lines.append(
+            f"| {row['actions']} | {row['rule']} | {row['best_step_size']:.4f} | {row['auc']} | "
+            f"{row['auc_held_out'] or '–'} | {row['auc_minus_first_rule']} | "
+            f"{row['final_error']} | {row['diverged_runs']} |"
+        )
+    lines += ["", "## What the paper says of it", ""]
+    for finding in found:
+        verdict = "Holds" if finding.holds else "Does **not** hold"
+        lines.append(f"- {verdict}: {finding.claim}. {finding.evidence}.")
+    return "\n".join(lines) + "\n"
+
+
+def _report(found: list[Finding]) -> None:
+    print("What the paper says of its figures, in these data (numbers in */summary.md):")
+    for finding in found:
+        mark = "holds         " if finding.holds else "DOES NOT HOLD "
+        print(f"  {mark}{finding.figure}: {finding.claim}")
+
+
+@contextlib.contextmanager
+def _progress(chosen: list[TabularExperiment]) -> Iterator[Callable[[str, int, int], None]]:
+    """A progress bar on standard error: what runs, how far, how long still."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns: list[Any] = [
+        TextColumn("{task.description:22}"),
+        BarColumn(),
+        TextColumn("{task.percentage:3.0f} %"),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    ]
+    console = Console(stderr=True)
+    lock = threading.Lock()
+    with Progress(*columns, console=console, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task("starting", total=sum(f.updates for f in chosen), rate="")
+
+        def advance(figure: str, actions: int, updates: int) -> None:
+            with lock:
+                bar.update(task, advance=updates, description=f"{figure}, |A| = {actions}")
+                speed = bar.tasks[0].speed
+                if speed:
+                    bar.update(task, rate=f"{speed / 1e6:,.0f} M updates/s")
+
+        yield advance

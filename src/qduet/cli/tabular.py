@@ -1,0 +1,145 @@
+"""``qduet tabular``: one rule with one setting."""
+
+import argparse
+import time
+
+import numpy as np
+
+from qduet import stats
+from qduet.cli.options import add_json, print_json, real, whole
+from qduet.errors import InputError, unknown_name
+from qduet.mdp import MDP, four_state, uniform_policy
+from qduet.rules import RULES, make_rule
+from qduet.sweep import EpsilonGreedy, sweep
+from qduet.toy_text import from_gymnasium
+
+EXAMPLE = """qduet tabular hard_rdq --mdp dueling --actions 18 --step-size 0.1353 --init-std 2
+qduet tabular q_learning --mdp FrozenLake-v1 --step-size 0.1 --epsilon 0.1 --json"""
+
+PROBLEMS = ("on-policy", "qvmax", "dueling")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    parser.add_argument("rule", metavar="RULE", help=f"one of {', '.join(RULES)}")
+    parser.add_argument(
+        "--mdp",
+        default="on-policy",
+        help=f"{', '.join(PROBLEMS)} (the paper's), or a toy-text id such as FrozenLake-v1",
+    )
+    parser.add_argument(
+        "--actions", type=whole(1), default=18, help="|A| of the paper's problems (default 18)"
+    )
+    parser.add_argument(
+        "--step-size", type=real(0, np.inf, open_below=True), default=0.1, help="α (default 0.1)"
+    )
+    parser.add_argument("--seeds", type=whole(1), default=100, help="trials (default 100)")
+    parser.add_argument("--steps", type=whole(1), default=20_000, help="(default 20000)")
+    parser.add_argument(
+        "--record-every", type=whole(1), default=100, help="steps between points (default 100)"
+    )
+    parser.add_argument(
+        "--discount", type=real(0, 1, open_above=True), help="γ; the problem's own by default"
+    )
+    parser.add_argument(
+        "--init-std",
+        type=real(0, np.inf),
+        help="V₀ and A₀ ~ N(0, std²); default 2 for dueling, else 0",
+    )
+    parser.add_argument("--beta", type=real(0, 1, open_above=True), help="β of soft_rdq")
+    parser.add_argument(
+        "--epsilon",
+        type=real(0, 1),
+        help="behave ε-greedily on the rule's own Q (default: uniform behaviour)",
+    )
+    parser.add_argument("--float64", action="store_true", help="compute in double precision")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs the sweep of one rule and one step size."""
+    import jax
+
+    if args.rule not in RULES:
+        raise unknown_name("rule", args.rule, RULES)
+    if args.beta is not None and args.rule != "soft_rdq":
+        raise InputError(f"--beta belongs to soft_rdq, not to {args.rule}")
+    mdp = _mdp(args)
+    init_std = args.init_std
+    if init_std is None:
+        init_std = 2.0 if args.mdp == "dueling" else 0.0
+    rule = make_rule(
+        args.rule, uniform_policy(mdp), **({} if args.beta is None else {"beta": args.beta})
+    )
+    started = time.perf_counter()
+    with jax.enable_x64(args.float64):
+        curves = sweep(
+            mdp,
+            {args.rule: rule},
+            np.array([args.step_size]),
+            seeds=range(args.seeds),
+            steps=args.steps,
+            record_every=args.record_every,
+            behaviour=None if args.epsilon is None else EpsilonGreedy(args.epsilon),
+            init_std=init_std,
+            dtype=np.float64 if args.float64 else np.float32,
+        )[args.rule]
+    seconds = time.perf_counter() - started
+    auc = stats.mean_interval(stats.auc(curves.percent[:, 0]))
+    final = stats.mean_interval(curves.percent[:, 0, -1])
+    diverged = curves.diverged_at[:, 0]
+    document = {
+        "rule": args.rule,
+        "mdp": mdp.name,
+        "num_states": mdp.num_states,
+        "num_actions": mdp.num_actions,
+        "discount": mdp.discount,
+        "step_size": args.step_size,
+        "beta": args.beta,
+        "behaviour": "uniform" if args.epsilon is None else f"epsilon-greedy {args.epsilon:g}",
+        "error_against": "v_b" if rule.q is None else {"behaviour": "q_b"}.get(rule.goal, "q_*"),
+        "init_std": init_std,
+        "seeds": args.seeds,
+        "steps": args.steps,
+        "record_every": args.record_every,
+        "dtype": "float64" if args.float64 else "float32",
+        "auc_mean": auc.mean,
+        "auc_ci95": [auc.low, auc.high],
+        "final_error_mean": final.mean,
+        "final_error_ci95": [final.low, final.high],
+        "initial_rms_error": float(curves.initial_error.mean()),
+        "diverged": int((diverged >= 0).sum()),
+        "diverged_at": {int(i): int(diverged[i]) for i in np.flatnonzero(diverged >= 0)},
+        "seconds": round(seconds, 3),
+    }
+    if args.json:
+        print_json(document)
+    else:
+        _print(document, auc, final)
+    return 0
+
+
+def _mdp(args: argparse.Namespace) -> MDP:
+    if args.mdp in PROBLEMS:
+        return four_state(args.mdp, args.actions, args.discount)
+    if "-v" not in args.mdp:
+        toy_text = ("FrozenLake-v1", "CliffWalking-v1", "Taxi-v3")
+        raise unknown_name("MDP", args.mdp, (*PROBLEMS, *toy_text))
+    return from_gymnasium(args.mdp, 0.99 if args.discount is None else args.discount)
+
+
+def _print(document: dict, auc: stats.Interval, final: stats.Interval) -> None:
+    d = document
+    print(
+        f"{d['rule']} on {d['mdp']} (|S| = {d['num_states']}, |A| = {d['num_actions']}, "
+        f"γ = {d['discount']:g}), α = {d['step_size']:g}, {d['behaviour']} behaviour"
+    )
+    print(f"error against {d['error_against']}, in % of the initial error, {d['seeds']} seeds:")
+    print(f"  AUC over {d['steps']:,} steps  {auc}")
+    print(f"  final error            {final}")
+    if d["diverged"]:
+        first = min(d["diverged_at"].values())
+        print(
+            f"  diverged               {d['diverged']} of {d['seeds']} runs, first at step {first}"
+        )
+    print(f"  computed in            {d['seconds']:.1f} s")

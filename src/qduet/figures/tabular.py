@@ -1,0 +1,121 @@
+"""Figures 2, 3 and 5: error curves, AUC against step size, best AUC against |A|."""
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+
+from qduet import stats
+from qduet.experiments import Results
+from qduet.figures.style import colour, house_style, label
+from qduet.summary import RuleSummary, Summary
+
+
+def tabular_figure(results: Results, summary: Summary) -> Figure:
+    """The paper's three panels for one experiment.
+
+    Left: error curves at each rule's best step size, with 95 % bands over seeds. Centre: AUC of
+    each step size, dashed at the least one, open circles on top where runs diverged. Right: best
+    AUC as |A| grows; crosses show the AUC of a step size chosen on the other half of the seeds.
+    """
+    experiment = results.experiment
+    shown = experiment.actions[-1]
+    with house_style():
+        figure = Figure(figsize=(11, 3.7), layout="constrained")
+        figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)  # type: ignore[union-attr, call-arg]
+        left, centre, right = figure.subplots(1, 3)
+        centre.set_xscale("log")
+        for name in results.rules:
+            look = _Look(name, results.rules)
+            _draw_curve(left, experiment.points, summary[shown][name], look)
+            _draw_step_sizes(centre, summary[shown][name], look)
+            _draw_sizes(right, {n: by_rule[name] for n, by_rule in summary.items()}, look)
+        _finish(left, "Environment steps", "RMS error", f"Learning curves, |A| = {shown}")
+        left.set_ylim(bottom=0)
+        left.set_xlim(0, experiment.steps)
+        _finish(centre, "Step size α", "AUC", f"Step-size sweep, |A| = {shown}")
+        centre.set_ylim(0, _top(summary[shown]))
+        _finish(right, "Number of actions |A|", "Best AUC", "Scaling with the action set")
+        right.set_ylim(bottom=0)
+        right.set_xticks(experiment.actions)
+        for axes in (left, centre, right):
+            axes.yaxis.set_major_formatter(PercentFormatter(decimals=0))
+        figure.legend(
+            *left.get_legend_handles_labels(),
+            loc="outside lower center",
+            ncols=min(3, len(results.rules)),
+        )
+        seeds = experiment.seeds
+        note = f"{seeds} seeds, 95 % intervals" if seeds > 1 else "a single seed: no intervals"
+        suffix = "" if experiment.protocol == "paper" else ", protocol=reference"
+        figure.suptitle(f"{experiment.title} ({note}{suffix})", fontsize=11)
+    return figure
+
+
+class _Look:
+    """How one rule is drawn."""
+
+    def __init__(self, name: str, names: tuple[str, ...]) -> None:
+        family, _, variant = name.partition("-beta-")
+        self.label = label(family) + (f", β = {variant}" if variant else "")
+        self.colour = colour(family, names)
+        variants = [other for other in names if other.startswith(f"{family}-beta-")]
+        self.style = ["-", "--", ":", "-."][variants.index(name) % 4] if variant else "-"
+        if family == "bc_qvmax":  # so that Q-learning shows where the two coincide
+            self.style = "--"
+        self.row = names.index(name)
+
+
+def _draw_curve(axes: Axes, points: np.ndarray, rule: RuleSummary, look: _Look) -> None:
+    mean, low, high = stats.band(rule.curves)
+    text = f"{look.label} (α = {rule.best_step_size:.2g})"
+    axes.plot(points, mean, color=look.colour, linestyle=look.style, label=text)
+    axes.fill_between(points, low, high, color=look.colour, alpha=0.2, linewidth=0)
+
+
+def _draw_step_sizes(axes: Axes, rule: RuleSummary, look: _Look) -> None:
+    mean = np.array([interval.mean for interval in rule.intervals])
+    low = np.array([interval.low for interval in rule.intervals])
+    high = np.array([interval.high for interval in rule.intervals])
+    mean[~np.isfinite(mean)] = 1e6  # the line leaves the panel where runs diverge
+    axes.plot(rule.step_sizes, mean, color=look.colour, linestyle=look.style)
+    axes.fill_between(rule.step_sizes, low, high, color=look.colour, alpha=0.2, linewidth=0)
+    axes.axhline(rule.best.auc.mean, color=look.colour, linestyle="--", linewidth=0.8)
+    diverged = rule.step_sizes[rule.diverged > 0]
+    height = np.full(len(diverged), 0.98 - 0.035 * look.row)
+    (markers,) = axes.plot(
+        diverged,
+        height,
+        color=look.colour,
+        linestyle="",
+        marker="o",
+        markersize=3,
+        markerfacecolor="none",
+        transform=axes.get_xaxis_transform(),  # x in data, y in axes coordinates
+    )
+    markers.set_in_layout(False)
+
+
+def _draw_sizes(axes: Axes, by_size: dict[int, RuleSummary], look: _Look) -> None:
+    sizes = list(by_size)
+    best = [rule.best.auc for rule in by_size.values()]
+    axes.plot(
+        sizes, [b.mean for b in best], "o", linestyle=look.style, markersize=4, color=look.colour
+    )
+    low, high = [b.low for b in best], [b.high for b in best]
+    axes.fill_between(sizes, low, high, color=look.colour, alpha=0.2, linewidth=0)
+    held = [(n, rule.held_out.auc.mean) for n, rule in by_size.items() if rule.held_out]
+    if held:
+        axes.plot(*zip(*held, strict=True), "x", color=look.colour, markersize=5)
+
+
+def _top(by_rule: dict[str, RuleSummary]) -> float:
+    """The upper end of the AUC axis: all that is finite, but no more than 150 %."""
+    means = [i.mean for rule in by_rule.values() for i in rule.intervals if np.isfinite(i.mean)]
+    return float(np.clip(1.08 * max(means, default=100.0), 10.0, 150.0))
+
+
+def _finish(axes: Axes, x: str, y: str, title: str) -> None:
+    axes.set_xlabel(x)
+    axes.set_ylabel(f"{y} (% of initial error)")
+    axes.set_title(title)

@@ -1,0 +1,167 @@
+"""What the paper says of its tabular figures, tried on ours.
+
+Each statement becomes a `Finding`: whether it holds in the data at hand, and the numbers that say
+so. Comparisons between rules are paired over seeds, which share their trajectories; "holds" means
+that the whole 95 % interval lies on the stated side.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from qduet.experiments import Results
+from qduet.stats import Interval, mean_interval, paired_difference
+from qduet.summary import Summary
+
+
+class Finding(NamedTuple):
+    """A statement about a figure, and what our data say of it."""
+
+    figure: str
+    claim: str
+    holds: bool
+    evidence: str
+
+
+Verdict = tuple[str, bool, str]
+"""(claim, holds, evidence)"""
+
+
+def findings(results: Results, summary: Summary) -> list[Finding]:
+    """What the data say of each statement about their figure."""
+    figure = results.experiment.figure
+    tried = _STATEMENTS.get(figure)
+    if tried is None:
+        return []
+    return [Finding(figure, *verdict) for verdict in tried(results, summary)]
+
+
+def _below_zero(interval: Interval) -> bool:
+    return bool(interval.high < 0)
+
+
+def _above_zero(interval: Interval) -> bool:
+    return bool(interval.low > 0)
+
+
+def _figure2(results: Results, summary: Summary) -> Iterator[Verdict]:
+    few, many = results.experiment.actions[0], results.experiment.actions[-1]
+    growth = {
+        name: summary[many][name].best_aucs - summary[few][name].best_aucs
+        for name in ("expected_sarsa", "qv_learning")
+    }
+    slower = paired_difference(growth["qv_learning"], growth["expected_sarsa"])
+    yield (
+        "QV-learning's best AUC grows more slowly with |A| than Expected Sarsa's",
+        _below_zero(slower),
+        f"from |A| = {few} to {many} it grows by {mean_interval(growth['qv_learning'])} points "
+        f"against {mean_interval(growth['expected_sarsa'])}; difference {slower}",
+    )
+    qv, sarsa = summary[many]["qv_learning"], summary[many]["expected_sarsa"]
+    later = paired_difference(sarsa.curves[:, -1], qv.curves[:, -1])
+    yield (
+        "Expected Sarsa obtains the more accurate solution in the end",
+        _below_zero(later),
+        f"error after {results.experiment.steps:,} steps at |A| = {many}: "
+        f"{sarsa.final_error} % against {qv.final_error} %; difference {later}",
+    )
+
+
+def _figure3(results: Results, summary: Summary) -> Iterator[Verdict]:
+    many = results.experiment.actions[-1]
+    q, qvmax, corrected = (summary[many][name] for name in ("q_learning", "qvmax", "bc_qvmax"))
+    above = paired_difference(qvmax.curves[:, -1], corrected.curves[:, -1])
+    three_quarters = 3 * (qvmax.curves.shape[1] - 1) // 4
+    still = mean_interval(qvmax.curves[:, three_quarters] - qvmax.curves[:, -1])
+    yield (
+        "QVMAX levels off far from zero; BC-QVMAX and Q-learning do not",
+        _above_zero(above) and still.mean < qvmax.final_error.mean / 10,
+        f"final error at |A| = {many}: QVMAX {qvmax.final_error} % (its last quarter gains "
+        f"{still} points), BC-QVMAX {corrected.final_error} %, Q-learning {q.final_error} %",
+    )
+    step_sizes = results.experiment.step_sizes
+    cells = results.cells[many]
+    gap = np.abs(cells["bc_qvmax"].percent - cells["q_learning"].percent)
+    yield (
+        "At step size 1 BC-QVMAX equals Q-learning",
+        bool(step_sizes[-1] == 1 and gap[:, -1].max() <= 1e-3),
+        f"largest difference of any seed at any step, |A| = {many}: "
+        f"{gap[:, -1].max():.2g} points at α = {step_sizes[-1]:g}",
+    )
+    lags = [
+        _above_zero(paired_difference(corrected.aucs[:, k], q.aucs[:, k]))
+        for k in range(len(step_sizes) - 1)
+    ]
+    yield (
+        "For all smaller step sizes BC-QVMAX lags behind Q-learning",
+        all(lags),
+        f"its AUC is the larger one at {sum(lags)} of {len(lags)} step sizes below 1, |A| = {many}",
+    )
+
+
+def _figure5(results: Results, summary: Summary) -> Iterator[Verdict]:
+    ahead = {
+        rule: {
+            n: paired_difference(by_rule[rule].best_aucs, by_rule["q_learning"].best_aucs)
+            for n, by_rule in summary.items()
+        }
+        for rule in ("dueling_q", "hard_rdq")
+    }
+    yield (
+        "Both dueling methods beat Q-learning by far",
+        all(_below_zero(i) for by_size in ahead.values() for i in by_size.values()),
+        "; ".join(
+            f"{rule} − q_learning: " + ", ".join(f"{i} at |A| = {n}" for n, i in by_size.items())
+            for rule, by_size in ahead.items()
+        ),
+    )
+    many = results.experiment.actions[-1]
+    step_sizes = results.experiment.step_sizes
+    unstable = {
+        rule: [float(a) for a, n in zip(step_sizes, summary[many][rule].diverged, strict=True) if n]
+        for rule in ("dueling_q", "hard_rdq")
+    }
+    yield (
+        "AV-learning becomes unstable at a step size of 0.5",
+        all(alphas and 0.4 < min(alphas) < 0.62 for alphas in unstable.values()),
+        f"least step size with a diverged run at |A| = {many}: "
+        + ", ".join(f"{r} {min(a):.3g}" if a else f"{r} none" for r, a in unstable.items()),
+    )
+    duel = {
+        n: paired_difference(by_rule["hard_rdq"].best_aucs, by_rule["dueling_q"].best_aucs)
+        for n, by_rule in summary.items()
+    }
+    wins = [n for n, interval in duel.items() if _below_zero(interval)]
+    yield (
+        "Hard RDQ is ahead of Dueling Q-learning in some of the settings",
+        bool(wins),
+        f"ahead at |A| ∈ {wins}; hard_rdq − dueling_q: "
+        + ", ".join(f"{interval} at |A| = {n}" for n, interval in duel.items()),
+    )
+
+
+def _figure5_soft(results: Results, summary: Summary) -> Iterator[Verdict]:
+    many = results.experiment.actions[-1]
+    soft = [name for name in results.rules if name.startswith("soft_rdq")]
+    worse = {
+        name: paired_difference(summary[many][name].best_aucs, summary[many]["hard_rdq"].best_aucs)
+        for name in soft
+    }
+    yield (
+        "Soft RDQ does worse than Hard RDQ in the tabular setting, the more so the larger β",
+        all(_above_zero(i) for i in worse.values())
+        and all(np.diff([i.mean for i in worse.values()]) > 0),
+        f"AUC − Hard RDQ's at |A| = {many}: "
+        + ", ".join(f"{name.partition('-')[2]}: {i}" for name, i in worse.items())
+        + "; final errors "
+        + ", ".join(f"{summary[many][name].final_error} %" for name in soft),
+    )
+
+
+_STATEMENTS: dict[str, Callable[[Results, Summary], Iterator[Verdict]]] = {
+    "figure2": _figure2,
+    "figure3": _figure3,
+    "figure5": _figure5,
+    "figure5-soft": _figure5_soft,
+}

@@ -1,0 +1,137 @@
+import errno
+import json
+import os
+import stat
+import threading
+
+import numpy as np
+import pytest
+
+from qduet import store
+from qduet.errors import InputError
+from qduet.stats import Interval
+
+ARRAYS = {"x": np.arange(6.0).reshape(2, 3), "n": np.array([1, -1], np.int32)}
+SETTINGS = {"rule": "qvmax", "seeds": 3, "nested": {"alpha": (0.1, 0.2)}}
+
+
+@pytest.fixture
+def cell(tmp_path):
+    path = tmp_path / "a" / "cell.npz"
+    store.write_cell(path, ARRAYS, SETTINGS)
+    return path
+
+
+def test_a_cell_comes_back_as_it_was(cell):
+    arrays = store.read_cell(cell, SETTINGS)
+    assert arrays.keys() == ARRAYS.keys()
+    for name, array in ARRAYS.items():
+        np.testing.assert_array_equal(arrays[name], array)
+        assert arrays[name].dtype == array.dtype
+
+
+def test_an_absent_cell_is_none(tmp_path):
+    assert store.read_cell(tmp_path / "none.npz", SETTINGS) is None
+
+
+def test_the_same_cell_is_the_same_bytes(cell, tmp_path):
+    store.write_cell(tmp_path / "again.npz", ARRAYS, SETTINGS)
+    assert (tmp_path / "again.npz").read_bytes() == cell.read_bytes()
+
+
+def test_other_settings_are_refused_and_named(cell):
+    with pytest.raises(InputError, match=r"seeds is 3 there, 4 here.*another --out"):
+        store.read_cell(cell, {**SETTINGS, "seeds": 4})
+
+
+@pytest.mark.parametrize("position", [0.1, 0.5, 0.9])
+def test_a_flipped_byte_is_noticed(cell, position):
+    content = bytearray(cell.read_bytes())
+    content[int(position * len(content))] ^= 0xFF
+    cell.write_bytes(content)
+    with pytest.raises(InputError):
+        store.read_cell(cell, SETTINGS)
+
+
+def test_a_truncated_or_foreign_file_is_damaged(cell):
+    whole = cell.read_bytes()
+    for content in (whole[: len(whole) // 2], b"", b"not a cell"):
+        cell.write_bytes(content)
+        with pytest.raises(InputError, match="damaged; delete it"):
+            store.read_cell(cell, SETTINGS)
+        assert cell.read_bytes() == content  # left as it is
+
+
+def test_edited_numbers_with_a_valid_archive_are_noticed(cell):
+    with np.load(cell) as file:
+        members = dict(file)
+    members["x"] = members["x"] + 1
+    np.savez(cell, **members)
+    with pytest.raises(InputError, match="damaged"):
+        store.read_cell(cell, SETTINGS)
+
+
+def test_a_pickle_is_never_loaded(cell):
+    np.savez(cell, x=np.array([{"a": 1}], dtype=object), settings="{}", checksum="")
+    with pytest.raises(InputError, match="damaged"):
+        store.read_cell(cell, SETTINGS)
+
+
+def test_a_full_disk_leaves_what_was_there(cell, monkeypatch):
+    before = cell.read_bytes()
+
+    def full(handle):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match=r"cannot write .*No space left"):
+        store.write_cell(cell, {"x": np.zeros(3)}, SETTINGS)
+    assert cell.read_bytes() == before
+    assert [path.name for path in cell.parent.iterdir()] == ["cell.npz"]
+
+
+def test_a_place_that_cannot_be_written_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot write"):
+        store.check_writable(tmp_path / "file" / "below")
+
+
+def test_checking_leaves_nothing_behind(tmp_path):
+    store.check_writable(tmp_path / "new")
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_written_files_are_readable_by_others(cell):
+    assert stat.S_IMODE(cell.stat().st_mode) == 0o644
+
+
+def test_many_writers_at_once_leave_one_whole_cell(tmp_path):
+    path = tmp_path / "cell.npz"
+    threads = [
+        threading.Thread(target=store.write_cell, args=(path, ARRAYS, SETTINGS)) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert store.read_cell(path, SETTINGS) is not None
+    assert [p.name for p in tmp_path.iterdir()] == ["cell.npz"]
+
+
+def test_settings_file_guards_a_directory(tmp_path):
+    path = tmp_path / "settings.json"
+    store.check_settings(path, SETTINGS)
+    store.check_settings(path, SETTINGS)
+    with pytest.raises(InputError, match="rule is qvmax there, bc_qvmax here"):
+        store.check_settings(path, {**SETTINGS, "rule": "bc_qvmax"})
+    path.write_text("{")
+    with pytest.raises(InputError, match="damaged"):
+        store.check_settings(path, SETTINGS)
+
+
+def test_json_has_no_nan_and_keeps_names():
+    text = store.to_json({"i": Interval(1.0, np.nan, np.inf, 2), "a": np.float32(0.5)})
+    assert json.loads(text) == {
+        "a": 0.5,
+        "i": {"mean": 1.0, "low": None, "high": "Infinity", "n": 2},
+    }
