@@ -23,11 +23,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from qduet import operators as ops
 from qduet.experience import World, draw_chance, trajectory
-from qduet.mdp import MDP, Floats, Values, evaluate, optimum
+from qduet.loops import unit
+from qduet.mdp import Floats, Values, evaluate, optimum
 from qduet.operators import VA
 from qduet.rules import Rule
 from qduet.theory.expected import TABLES, expected_update
@@ -72,7 +74,7 @@ def generator(name: str, problem: Problem, *, ratio: float = 0.0) -> Floats:
     greedy = fixed_point(name, problem, ratio=ratio).q.argmax(axis=1)
     expect = functools.partial(ops.E_pi, np.eye(problem.mdp.num_actions)[greedy])
     zero = _flat(name, problem, None, expect, ratio)
-    columns = [_flat(name, problem, unit, expect, ratio) - zero for unit in np.eye(zero.size)]
+    columns = [_flat(name, problem, basis, expect, ratio) - zero for basis in np.eye(zero.size)]
     kept = np.flatnonzero(_visited(name, problem))
     return -np.array(columns).T[np.ix_(kept, kept)]
 
@@ -153,24 +155,28 @@ def simulated_curve(
     rule: Rule, problem: Problem, step_size: float, *, steps: int, record_every: int, seeds: int
 ) -> Floats:
     """The mean of Q (or V) over seeds, ``[points, ...]``, of the sampled rule from zero."""
-    mdp: MDP = problem.mdp
+    mdp = problem.mdp
     world = World.of(mdp, problem.behaviour, np.float32)
-    chances = [draw_chance(seed, mdp, steps, 0.0, np.float32) for seed in range(seeds)]
-    batch = jax.tree.map(lambda *fields: np.stack(fields), *chances)
     read_out: Callable[[Any], jax.Array] = rule.q or (lambda tables: tables.v)
 
+    @unit
+    def learn(tables: Any, experience: Any) -> Any:
+        step = lambda tables, t: (rule.update(tables, t, np.float32(step_size)), None)
+        return jax.lax.scan(step, tables, experience)[0]
+
+    def block(tables: Any, experience: Any) -> tuple[Any, jax.Array]:
+        tables = learn(tables, experience)
+        return tables, read_out(tables)
+
+    @jax.jit
     def run(chance: Any) -> jax.Array:
         experience = trajectory(world, chance)
         blocks = jax.tree.map(lambda x: x.reshape(-1, record_every), experience)
-        step = lambda tables, t: (rule.update(tables, t, step_size), None)
-
-        def block(tables: Any, experience: Any) -> tuple[Any, jax.Array]:
-            tables = jax.lax.scan(step, tables, experience)[0]
-            return tables, read_out(tables)
-
         tables = rule.init(chance.v, chance.adv)
-        return jax.numpy.concatenate(
-            [read_out(tables)[None], jax.lax.scan(block, tables, blocks)[1]]
-        )
+        return jnp.concatenate([read_out(tables)[None], jax.lax.scan(block, tables, blocks)[1]])
 
-    return np.asarray(jax.jit(lambda batch: jax.vmap(run)(batch).mean(axis=0))(batch), np.float64)
+    total: Any = 0.0
+    for seed in range(seeds):
+        chance = draw_chance(seed, mdp, steps, 0.0, np.float32)
+        total = total + np.asarray(run(jax.tree.map(jnp.asarray, chance)), np.float64)
+    return np.asarray(total / seeds)
