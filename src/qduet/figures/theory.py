@@ -18,7 +18,7 @@ from qduet.mdp import evaluate, four_state, optimum
 from qduet.operators import VA
 from qduet.rules import make_rule
 from qduet.sweep import sweep
-from qduet.theory.av import closed_form_modes
+from qduet.theory.av import closed_form_modes, kappas, ring_slowest
 from qduet.theory.expected import random_tables
 from qduet.theory.problems import Problem, problem_of, ring
 from qduet.theory.qv import dependence
@@ -298,9 +298,8 @@ def _draw_ring_modes(axes: Axes) -> None:
     sizes = np.arange(2, 21)
     for name, marker in (("dueling_q", "o"), ("hard_rdq", "s")):
         for num_actions, style in ((2, ":"), (4, "--"), (18, "-")):
-            modes = [
-                n * rate(name, problem_of(ring(int(n), num_actions)), 0.1).slowest for n in sizes
-            ]
+            kappa = kappas(num_actions)[name]
+            modes = [n * ring_slowest(int(n), num_actions, 0.99, kappa) for n in sizes]
             text = f"{label(name)}, |A| = {num_actions}"
             axes.plot(
                 sizes, modes, style, color=colour(name), marker=marker, ms=3, lw=1.1, label=text

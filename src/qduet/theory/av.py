@@ -98,6 +98,11 @@ def soft_rdq_fixed_point(
     return conclude("soft_rdq_fixed_point", *evidence)
 
 
+def kappas(num_actions: int) -> dict[str, float]:
+    """κ in X Xᵀ = I + κ 11ᵀ, by rule."""
+    return {"dueling_q": 1 - 1 / num_actions, "hard_rdq": 1.0}
+
+
 def av_on_policy_stable(problem: Problem, *, target: Floats | None = None) -> Check:
     """On-policy, the expected AV update is stable: −G = −X Xᵀ W (I − γ P E_b) only damps errors.
 
@@ -117,7 +122,7 @@ def av_on_policy_stable(problem: Problem, *, target: Floats | None = None) -> Ch
     bound = (1 - np.sqrt(mdp.discount)) * weight.min()
     within = np.kron(np.eye(mdp.num_states), np.ones((mdp.num_actions,) * 2))
     evidence = []
-    for name, kappa in _kappas(mdp.num_actions).items():
+    for name, kappa in kappas(mdp.num_actions).items():
         # (I + κ 11ᵀ)^½ turns X Xᵀ N into the similar matrix R N R, whose symmetric part decides.
         root = (np.sqrt(1 + kappa * mdp.num_actions) - 1) / mdp.num_actions
         similar = np.eye(mdp.r.size) + root * within
@@ -125,6 +130,23 @@ def av_on_policy_stable(problem: Problem, *, target: Floats | None = None) -> Ch
         smallest = np.linalg.eigvalsh(similar + similar.T).min() / 2
         evidence.append(exceeds(f"{name}: damping", smallest + 1e-15, bound))
     return conclude("av_on_policy_stable", *evidence)
+
+
+def ring_slowest(num_states: int, num_actions: int, discount: float, kappa: float) -> float:
+    """The slowest mode on the ring, from one 2 × 2 matrix per Fourier mode ω.
+
+    An error (e₀, e₁) ω^s of the forward and the backward actions has the TD errors
+    δ₀ = (γω − 1) e₀ and δ₁ = γ ω⁻¹ e₀ − e₁, and each entry moves by its own, plus κ times their sum
+    over the n actions, all times 1/n and d = 1/S.
+    """
+    slowest = np.inf
+    for k in range(num_states):
+        omega = np.exp(2j * np.pi * k / num_states)
+        errors = np.array([[discount * omega - 1, 0], [discount / omega, -1]])
+        total = errors[0] + (num_actions - 1) * errors[1]
+        eigenvalues = np.linalg.eigvals(-(errors + kappa * total) / num_actions / num_states)
+        slowest = min(slowest, eigenvalues.real.min())
+    return float(min(slowest, 1 / num_actions / num_states))
 
 
 def av_off_policy_unstable(*, num_states: int = 12, num_actions: int = 18) -> Check:
@@ -139,9 +161,9 @@ def av_off_policy_unstable(*, num_states: int = 12, num_actions: int = 18) -> Ch
     q = np.where(np.arange(num_actions) == 0, 0.0, -1.0) * np.ones((num_states, 1))
     wave = 0.01 * np.sin(2 * np.pi * np.arange(num_states) / num_states)
     evidence = [equal("q_* of the ring", optimum(mdp).q, q)]
-    for name, kappa in _kappas(num_actions).items():
+    for name, kappa in kappas(num_actions).items():
         slowest = rate(name, problem, 0.1).slowest
-        closed = _ring_slowest(num_states, num_actions, mdp.discount, kappa)
+        closed = ring_slowest(num_states, num_actions, mdp.discount, kappa)
         curve = expected_curve(
             name, problem, 0.5, steps=10_000, record_every=10_000, tables=VA(wave, 0.0 * q)
         )
@@ -153,22 +175,6 @@ def av_off_policy_unstable(*, num_states: int = 12, num_actions: int = 18) -> Ch
     for name in ("q_learning", "bc_qvmax"):
         evidence.append(exceeds(f"{name}: stable", rate(name, problem, 0.1).slowest, 1e-9))
     return conclude("av_off_policy_unstable", *evidence)
-
-
-def slowest_modes(*, step_size: float = 0.1) -> Check:
-    """The slowest mode of each rule on the 4-state MDP is as `rates` derives it, for 2–18 actions.
-
-    So QV-learning is |A| times faster than Expected Sarsa, Dueling |A| and Hard RDQ |A|+1 times
-    faster than Q-learning, while 1/|A| > 1 − γ; BC-QVMAX is slower than Q-learning.
-    """
-    evidence = []
-    for n in (2, 6, 10, 14, 18):
-        for name, stated in closed_form_modes(n, 0.99).items():
-            kind = "on-policy" if name in ("expected_sarsa", "qv_learning") else "qvmax"
-            found = rate(name, problem_of(four_state(kind, n)), step_size)
-            evidence.append(equal(f"{name}, {n} actions", found.slowest, stated))
-            evidence.append(equal(f"{name}, {n}: radius", found.radius, 1 - step_size * stated))
-    return conclude("slowest_modes", *evidence)
 
 
 def closed_form_modes(n: int, discount: float) -> dict[str, float]:
@@ -187,11 +193,25 @@ def closed_form_modes(n: int, discount: float) -> dict[str, float]:
     return {name: float(mode) / 4 for name, mode in modes.items()}
 
 
+def slowest_modes(
+    *, modes: Callable[[int, float], dict[str, float]] = closed_form_modes, step_size: float = 0.1
+) -> Check:
+    """The slowest mode of each rule on the 4-state MDP is as `rates` derives it, for 2–18 actions.
+
+    So QV-learning is |A| times faster than Expected Sarsa, Dueling |A| and Hard RDQ |A|+1 times
+    faster than Q-learning, while 1/|A| > 1 − γ; BC-QVMAX is slower than Q-learning.
+    """
+    evidence = []
+    for n in (2, 6, 10, 14, 18):
+        for name, stated in modes(n, 0.99).items():
+            kind = "on-policy" if name in ("expected_sarsa", "qv_learning") else "qvmax"
+            found = rate(name, problem_of(four_state(kind, n)), step_size)
+            evidence.append(equal(f"{name}, {n} actions", found.slowest, stated))
+            evidence.append(equal(f"{name}, {n}: radius", found.radius, 1 - step_size * stated))
+    return conclude("slowest_modes", *evidence)
+
+
 # --- Shared --------------------------------------------------------------------------------------
-
-
-def _kappas(num_actions: int) -> dict[str, float]:
-    return {"dueling_q": 1 - 1 / num_actions, "hard_rdq": 1.0}
 
 
 def _flat(y: VA) -> Floats:
@@ -230,20 +250,3 @@ def _stationary(problem: Problem, y: VA, ratio: float, scale: float) -> Evidence
         direction = rng.normal(size=at.shape)
         slopes.append(loss(at + direction) - loss(at - direction))
     return Evidence("stationary", max(map(abs, slopes)), TOLERANCE * max(1.0, loss(at)) * scale)
-
-
-def _ring_slowest(num_states: int, num_actions: int, discount: float, kappa: float) -> float:
-    """The slowest mode on the ring, from one 2 × 2 matrix per Fourier mode ω.
-
-    An error (e₀, e₁) ω^s of the forward and the backward actions has the TD errors
-    δ₀ = (γω − 1) e₀ and δ₁ = γ ω⁻¹ e₀ − e₁, and each entry moves by its own, plus κ times their sum
-    over the n actions, all times 1/n and d = 1/S.
-    """
-    slowest = np.inf
-    for k in range(num_states):
-        omega = np.exp(2j * np.pi * k / num_states)
-        errors = np.array([[discount * omega - 1, 0], [discount / omega, -1]])
-        total = errors[0] + (num_actions - 1) * errors[1]
-        eigenvalues = np.linalg.eigvals(-(errors + kappa * total) / num_actions / num_states)
-        slowest = min(slowest, eigenvalues.real.min())
-    return float(min(slowest, 1 / num_actions / num_states))

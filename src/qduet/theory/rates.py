@@ -69,8 +69,10 @@ def generator(name: str, problem: Problem, *, ratio: float = 0.0) -> Floats:
     """G ``[N, N]`` of the rule `name`, restricted to the values that are ever updated.
 
     N counts Q for Q-learning, Dueling and Hard RDQ, (Q, V) for the QV family, (V, A) for Soft RDQ.
-    Among equally good actions the greedy policy takes the first.
+    Among equally good actions the greedy policy takes the first. Without a penalty Soft RDQ is Hard
+    RDQ.
     """
+    name = "hard_rdq" if name == "soft_rdq" and ratio == 0 else name
     greedy = fixed_point(name, problem, ratio=ratio).q.argmax(axis=1)
     expect = functools.partial(ops.E_pi, np.eye(problem.mdp.num_actions)[greedy])
     zero = _flat(name, problem, None, expect, ratio)
