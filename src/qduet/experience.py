@@ -75,24 +75,25 @@ def draw_chance(seed: int, mdp: MDP, steps: int, init_std: float, dtype: Any) ->
     """The random numbers of a seed; V_0 and A_0 are drawn from N(0, init_std²).
 
     Each purpose has a generator of its own, so that none moves when another one is drawn from more
-    or less.
+    or less. Numbers are drawn in double precision and then rounded, so that a seed is the same run
+    in either.
     """
-    real = np.dtype(dtype).type
     generator = lambda purpose: np.random.default_rng([seed, purpose])
-    uniform = lambda purpose: generator(purpose).random(steps, real)
+    uniform = lambda purpose: generator(purpose).random(steps)
     initial = generator(0)
-    return Chance(
-        v=init_std * initial.standard_normal(mdp.num_states, real),
-        adv=init_std * initial.standard_normal((mdp.num_states, mdp.num_actions), real),
-        start=generator(1).random(dtype=real),
+    chance = Chance(
+        v=init_std * initial.standard_normal(mdp.num_states),
+        adv=init_std * initial.standard_normal((mdp.num_states, mdp.num_actions)),
+        start=generator(1).random(()),
         luck=Luck(
             action=uniform(2),
             next_state=uniform(3),
             explore=uniform(4),
             restart=uniform(5),
-            noise=mdp.reward_std * generator(6).standard_normal(steps, real),
+            noise=mdp.reward_std * generator(6).standard_normal(steps),
         ),
     )
+    return jax.tree.map(lambda x: np.asarray(x, dtype), chance)
 
 
 def draw(cdf: jax.Array, uniform: jax.Array) -> jax.Array:

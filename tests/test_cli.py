@@ -1,0 +1,202 @@
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from qduet.cli import COMMANDS, main
+
+SMOKE = ["reproduce", "figure2", "--scale", "smoke", "--out"]
+
+
+def command(*arguments):
+    return [
+        sys.executable,
+        "-c",
+        "from qduet.cli import main; raise SystemExit(main())",
+        *arguments,
+    ]
+
+
+def results_of(directory):
+    """A digest of every file but the log of the last run."""
+    return {
+        str(path.relative_to(directory)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(directory.rglob("*"))
+        if path.is_file() and path.name != "last-run.json"
+    }
+
+
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory):
+    out = tmp_path_factory.mktemp("whole")
+    assert main([*SMOKE, str(out)]) == 0
+    return out
+
+
+def test_reproduce_writes_figures_tables_and_cells(reproduced):
+    files = results_of(reproduced)
+    for name in ("figure2.png", "figure2.pdf", "figure2.svg", "settings.json"):
+        assert name in files
+    document = json.loads((reproduced / "figure2" / "summary.json").read_text())
+    assert {row["rule"] for row in document["table"]} == {"expected_sarsa", "qv_learning"}
+    assert len(document["findings"]) == 2
+    assert "| 18 | qv_learning |" in (reproduced / "figure2" / "summary.md").read_text()
+
+
+def test_running_again_changes_nothing(reproduced):
+    before = results_of(reproduced)
+    assert main([*SMOKE, str(reproduced)]) == 0
+    assert results_of(reproduced) == before
+
+
+@pytest.mark.parametrize("delay", [2.0, 4.0, 6.0])
+def test_killed_and_run_again_ends_with_the_same_bytes(reproduced, tmp_path, delay):
+    process = subprocess.Popen(command(*SMOKE, str(tmp_path)), stdout=subprocess.DEVNULL)
+    time.sleep(delay)
+    process.kill()
+    process.wait()
+    assert main([*SMOKE, str(tmp_path)]) == 0
+    ours = {name: digest for name, digest in results_of(tmp_path).items() if "/." not in f"/{name}"}
+    assert ours == results_of(reproduced)
+
+
+def test_two_at_once_do_no_harm(reproduced, tmp_path):
+    pair = [
+        subprocess.Popen(command(*SMOKE, str(tmp_path)), stdout=subprocess.DEVNULL)
+        for _ in range(2)
+    ]
+    assert [process.wait(timeout=300) for process in pair] == [0, 0]
+    assert results_of(tmp_path) == results_of(reproduced)
+
+
+def test_interrupting_says_how_to_continue(tmp_path):
+    process = subprocess.Popen(
+        command("reproduce", "figure5", "--out", str(tmp_path)),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 120
+    while not (tmp_path / "settings.json").exists() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "run the same command again to continue" in errors
+    assert "Traceback" not in errors
+
+
+def test_damaged_results_are_told_and_kept(reproduced, tmp_path, capsys):
+    import shutil
+
+    out = tmp_path / "copy"
+    shutil.copytree(reproduced, out)
+    cell = out / "figure2" / "actions-18" / "qv_learning.npz"
+    cell.write_bytes(b"broken")
+    assert main([*SMOKE, str(out)]) == 2
+    message = capsys.readouterr().err
+    assert "qv_learning.npz is damaged; delete it and run again" in message
+    assert cell.read_bytes() == b"broken"
+
+
+def test_other_settings_in_the_directory_are_refused(reproduced, capsys):
+    before = results_of(reproduced)
+    arguments = [*SMOKE, str(reproduced), "--protocol", "reference"]
+    assert main(arguments) == 2
+    assert "protocol is paper there, reference here" in capsys.readouterr().err
+    assert results_of(reproduced) == before
+
+
+BAD = [
+    (["tabular", "q_lerning"], "did you mean 'q_learning'"),
+    (["tabular", "q_learning", "--mdp", "duelling"], "did you mean 'dueling'"),
+    (["tabular", "q_learning", "--mdp", "FrozenPond-v1"], "FrozenPond"),
+    (["tabular", "q_learning", "--step-size", "0"], "--step-size: '0' is not a number in (0, inf]"),
+    (["tabular", "q_learning", "--step-size", "nan"], "--step-size"),
+    (["tabular", "q_learning", "--step-size", "inf"], "--step-size"),
+    (["tabular", "q_learning", "--actions", "0"], "--actions: '0' is not a whole number of at"),
+    (["tabular", "q_learning", "--seeds", "0"], "--seeds"),
+    (["tabular", "q_learning", "--seeds", "1.5"], "--seeds"),
+    (["tabular", "q_learning", "--discount", "1"], "--discount: '1' is not a number in [0, 1)"),
+    (["tabular", "q_learning", "--steps", "150"], "multiple of record_every"),
+    (["tabular", "q_learning", "--beta", "0.1"], "--beta belongs to soft_rdq"),
+    (["tabular", "td0", "--epsilon", "0.1"], "td0 learns no action values"),
+    (["tabular"], "RULE"),
+    (["tabular", "q_learning", "--sed", "3"], "--sed"),
+    (["reproduce", "figure7"], "unknown figure 'figure7'"),
+    (["reproduce", "figure22", "--scale", "smoke"], "did you mean 'figure2'"),
+    (["reproduce", "--scale", "huge"], "--scale"),
+    (["reproduce", "figure2", "--out", "/proc/nowhere"], "cannot write"),
+    (["reprduce"], "did you mean 'reproduce'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=lambda x: " ".join(x)[:40])
+def test_bad_input_is_one_line_and_exit_code_2(arguments, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    try:
+        code = main(arguments)
+    except SystemExit as exit:
+        code = exit.code
+    captured = capsys.readouterr()
+    assert code == 2
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_has_help_with_an_example(name, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([name, "--help"])
+    assert stop.value.code == 0
+    text = capsys.readouterr().out
+    assert f"qduet {name}" in text.split("example:")[1]
+
+
+def test_tabular_json_is_one_document_with_the_numbers(capsys):
+    arguments = ["tabular", "q_learning", "--mdp", "qvmax", "--actions", "1", "--seeds", "3"]
+    assert main([*arguments, "--step-size", "1", "--steps", "400", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    # |A| = 1: every step pays 1, so the errors shrink from 100 % and q_* = 100 everywhere
+    assert document["initial_rms_error"] == pytest.approx(100.0)
+    assert document["seeds"] == 3
+    assert document["diverged"] == 0
+    low, high = document["auc_ci95"]
+    assert low < document["auc_mean"] < high < 100
+    assert 0 < document["final_error_mean"] < document["auc_mean"]
+    assert document["seconds"] > 0
+
+
+def test_tabular_reports_divergence(capsys):
+    arguments = ["tabular", "hard_rdq", "--mdp", "dueling", "--actions", "6", "--seeds", "2"]
+    assert main([*arguments, "--step-size", "1.9", "--steps", "2000", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["diverged"] == 2
+    assert document["auc_mean"] == "Infinity"
+    assert set(document["diverged_at"]) == {"0", "1"}
+
+
+def test_tabular_in_double_precision_agrees_with_single(capsys):
+    means = []
+    for extra in ([], ["--float64"]):
+        arguments = ["tabular", "bc_qvmax", "--actions", "2", "--seeds", "2", "--steps", "500"]
+        assert main([*arguments, "--json", *extra]) == 0
+        means.append(json.loads(capsys.readouterr().out)["auc_mean"])
+    assert means[0] != means[1]
+    np.testing.assert_allclose(*means, rtol=1e-4)
+
+
+def test_a_closed_pipe_is_no_error():
+    shell = " ".join(f"'{part}'" for part in command("--help")) + " | head -1"
+    done = subprocess.run(shell, shell=True, capture_output=True, text=True, env=os.environ)
+    assert "Traceback" not in done.stderr
+    assert done.stdout.startswith("usage: qduet")

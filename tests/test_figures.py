@@ -1,0 +1,61 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from qduet.experiments import FIGURES, run
+from qduet.figures.style import COLOURS, LABELS, colour, rendered
+from qduet.figures.tabular import tabular_figure
+from qduet.rules import RULES
+from qduet.summary import summarise_all
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    experiment = dataclasses.replace(FIGURES["figure3"].small(), seeds=4, steps=200)
+    return run(experiment, tmp_path_factory.mktemp("figure"))
+
+
+@pytest.fixture(scope="module")
+def figure(results):
+    return tabular_figure(results, summarise_all(results))
+
+
+def test_the_same_results_give_the_same_bytes(results, figure):
+    again = tabular_figure(results, summarise_all(results))
+    assert rendered(figure) == rendered(again)
+
+
+def test_left_panel_shows_the_mean_curve_at_the_best_step_size(results, figure):
+    left = figure.axes[0]
+    for line, name in zip(left.lines, results.rules, strict=True):
+        percent = results.cells[18][name].percent
+        best = percent.mean(axis=(0, 2)).argmin()
+        np.testing.assert_allclose(line.get_ydata(), percent[:, best].mean(axis=0), rtol=1e-5)
+        assert line.get_color() == COLOURS[name]
+
+
+def test_centre_panel_has_a_dashed_line_at_each_minimum(results, figure):
+    dashed = [line for line in figure.axes[1].lines if len(set(line.get_ydata())) == 1]
+    heights = sorted(line.get_ydata()[0] for line in dashed if line.get_linestyle() == "--")
+    best = sorted(results.cells[18][n].percent.mean(axis=(0, 2)).min() for n in results.rules)
+    np.testing.assert_allclose(heights, best, rtol=1e-5)
+
+
+def test_right_panel_has_one_point_per_number_of_actions(figure):
+    assert list(figure.axes[2].lines[0].get_xdata()) == [2, 18]
+
+
+def test_every_axis_has_a_label_and_every_rule_a_legend(results, figure):
+    for axes in figure.axes:
+        assert axes.get_xlabel()
+        assert axes.get_ylabel()
+    legend = " ".join(text.get_text() for text in figure.legends[0].get_texts())
+    assert all(LABELS[name] in legend for name in results.rules)
+
+
+def test_every_rule_has_a_label_and_a_colour():
+    assert COLOURS.keys() >= RULES.keys()
+    assert LABELS.keys() >= RULES.keys()
+    names = ("q_learning", "mine", "yours")
+    assert len({colour(name, names) for name in names}) == 3

@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+
+from qduet.experiments import FIGURES, Results
+from qduet.findings import findings
+from qduet.summary import summarise_all
+from qduet.sweep import Curves
+
+POINTS = np.linspace(0, 1, 41)
+
+
+def made_up(figure, level, rate=8.0, diverged=()):
+    """Results whose rule r at |A| = n decays from 100 % to `level(r, n)`; noise differs by seed."""
+    experiment = FIGURES[figure].small()
+    alphas = experiment.step_sizes
+    rng = np.random.default_rng(0)
+    cells = {}
+    for n in experiment.actions:
+        noise = rng.normal(0, 0.01, size=(6, len(alphas), 1))
+        cells[n] = {}
+        for spec in experiment.rules:
+            end = np.array([level(spec.id, n, alpha) for alpha in alphas])[None, :, None]
+            percent = end + (100 - end) * np.exp(-rate * POINTS) + noise
+            at = np.full((6, len(alphas)), -1)
+            for k, alpha in enumerate(alphas):
+                if (spec.id, round(alpha, 4)) in diverged:
+                    percent[:, k, 1:], at[:, k] = np.inf, 100
+            cells[n][spec.id] = Curves(percent.astype(np.float32), np.ones(6), at)
+    results = Results(experiment, tuple(spec.id for spec in experiment.rules), cells)
+    return {f.claim: f.holds for f in findings(results, summarise_all(results))}
+
+
+def verdict(verdicts, words):
+    return next(holds for claim, holds in verdicts.items() if words in claim)
+
+
+@pytest.mark.parametrize(("sarsa", "expected"), [(3.0, True), (0.5, False)])
+def test_scaling_with_the_action_set(sarsa, expected):
+    slopes = {"expected_sarsa": sarsa, "qv_learning": 1.0}
+    verdicts = made_up("figure2", lambda rule, n, a: slopes[rule] * n)
+    assert verdict(verdicts, "grows more slowly") is expected
+    assert verdict(verdicts, "more accurate solution in the end") is not expected
+
+
+def test_qvmax_levels_off():
+    level = {"qvmax": 40.0, "q_learning": 0.0, "bc_qvmax": 0.0}
+    assert verdict(made_up("figure3", lambda r, n, a: level[r]), "levels off")
+    fallen = {**level, "qvmax": 0.0}
+    assert not verdict(made_up("figure3", lambda r, n, a: fallen[r]), "levels off")
+    # far from zero, but still falling: it has not levelled off
+    assert not verdict(made_up("figure3", lambda r, n, a: level[r], rate=0.5), "levels off")
+
+
+def test_bc_qvmax_against_q_learning():
+    lag = {"qvmax": 40.0, "q_learning": 5.0, "bc_qvmax": 6.0}
+    lags_below_one = made_up(
+        "figure3", lambda r, n, a: lag["q_learning"] if r == "bc_qvmax" and a == 1 else lag[r]
+    )
+    assert verdict(lags_below_one, "lags behind")
+    assert verdict(lags_below_one, "equals Q-learning")
+    differs = made_up("figure3", lambda r, n, a: lag[r])
+    assert not verdict(differs, "equals Q-learning")
+    ahead = made_up("figure3", lambda r, n, a: 4.0 if r == "bc_qvmax" else lag[r])
+    assert not verdict(ahead, "lags behind")
+
+
+def test_dueling_against_q_learning_and_hard_rdq():
+    level = {"q_learning": 60.0, "dueling_q": 20.0, "hard_rdq": 18.0}
+    high = [(rule, 1.0) for rule in ("dueling_q", "hard_rdq")]
+    early = [(rule, round(float(np.exp(-3)), 4)) for rule in ("dueling_q", "hard_rdq")]
+    verdicts = made_up("figure5", lambda r, n, a: level[r], diverged=high)
+    assert verdict(verdicts, "beat Q-learning")
+    assert verdict(verdicts, "ahead of Dueling")
+    assert not verdict(verdicts, "unstable at a step size of 0.5")  # only at 1, not from 0.5 on
+    assert not verdict(
+        made_up("figure5", lambda r, n, a: level[r], diverged=high + early), "unstable"
+    )
+    worse = {**level, "hard_rdq": 21.0, "dueling_q": 20.0}
+    assert not verdict(made_up("figure5", lambda r, n, a: worse[r]), "ahead of Dueling")
+    lost = {**level, "hard_rdq": 61.0}
+    assert not verdict(made_up("figure5", lambda r, n, a: lost[r]), "beat Q-learning")
+
+
+def test_soft_rdq_gets_worse_with_beta():
+    level = {"q_learning": 60.0, "hard_rdq": 10.0}
+    soft = {"1e-05": 11.0, "0.0001": 20.0, "0.001": 30.0}
+    of = lambda betas: lambda r, n, a: level.get(r) or betas[r.rpartition("beta-")[2]]
+    assert verdict(made_up("figure5-soft", of(soft)), "the larger β")
+    assert not verdict(made_up("figure5-soft", of({**soft, "0.001": 15.0})), "the larger β")

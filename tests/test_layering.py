@@ -1,0 +1,75 @@
+"""Data flows one way: a module imports only modules that stand before it in this list."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import qduet
+
+ORDER = (
+    "errors",
+    "loops",
+    "mdp",
+    "toy_text",
+    "operators",
+    "rules",
+    "experience",
+    "trial",
+    "sweep",
+    "theory",
+    "minatar",
+    "networks",
+    "replay",
+    "agents",
+    "training",
+    "store",
+    "provenance",
+    "experiments",
+    "stats",
+    "summary",
+    "findings",
+    "figures",
+    "certificate",
+    "report",
+    "benchmarking",
+    "cli",
+)
+ROOT = Path(qduet.__file__).parent
+FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+
+
+def module_of(path):
+    return path.relative_to(ROOT).with_suffix("").parts[0]
+
+
+def imports_of(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("qduet"):
+            parts = node.module.split(".")
+            yield from ([parts[1]] if len(parts) > 1 else [alias.name for alias in node.names])
+        elif isinstance(node, ast.Import):
+            yield from (a.name.split(".")[1] for a in node.names if a.name.startswith("qduet."))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_flow_one_way(path):
+    here = ORDER.index(module_of(path))
+    for name in imports_of(path):
+        if name in ORDER:
+            assert ORDER.index(name) <= here, f"{path.name} imports {name}, which stands after it"
+
+
+def test_every_module_has_its_place():
+    assert {module_of(path) for path in FILES} <= set(ORDER)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_core_needs_only_jax_numpy_scipy_optax(path):
+    if module_of(path) in ("figures", "report", "benchmarking", "cli"):
+        return
+    heavy = {"matplotlib", "rich", "plotly", "gymnasium", "minatar", "PIL", "torch"}
+    top = ast.parse(path.read_text(encoding="utf-8")).body
+    names = {a.name.split(".")[0] for n in top if isinstance(n, ast.Import) for a in n.names}
+    names |= {(n.module or "").split(".")[0] for n in top if isinstance(n, ast.ImportFrom)}
+    assert not names & heavy
