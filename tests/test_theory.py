@@ -32,6 +32,7 @@ from qduet.theory import (
 from qduet.theory.check import Evidence, at_most, conclude, equal
 from qduet.theory.expected import TABLES, interleaving, random_tables
 from qduet.theory.problems import Problem, visitation
+from qduet.theory.rates import mean_square_radius
 from qduet.theory.sampled import mean_update, standard
 
 PROBLEM = random_problem(31)  # 2 states, 4 actions, stochastic, γ = 0.73
@@ -326,6 +327,25 @@ def test_td0_rate_by_hand():
     assert found.slowest == pytest.approx(0.1)
     assert found.radius == pytest.approx(0.95)
     assert found.steps_per_fold == pytest.approx(-1 / np.log(0.95))
+
+
+def test_mean_square_growth_against_the_whole_second_moment_matrix():
+    # The same number from E[M ⊗ M], M = I + α u xᵀ, written out for each of the 4·2·4 transitions.
+    problem = problem_of(four_state("dueling", 2))
+    for step_size, spill, name in ((0.5, 1.0, "hard_rdq"), (0.9, 0.5, "dueling_q")):
+        total = np.zeros((64, 64))
+        for s in range(4):
+            for a in range(2):
+                for after in range(4):
+                    spread, error = np.zeros(8), np.zeros(8)
+                    spread[2 * s : 2 * s + 2] = spill
+                    spread[2 * s + a] += 1
+                    error[2 * after] += 0.999
+                    error[2 * s + a] -= 1
+                    step = np.eye(8) + step_size * np.outer(spread, error)
+                    total += np.kron(step, step) / 32
+        stated = np.abs(np.linalg.eigvals(total)).max()
+        assert mean_square_radius(name, problem, step_size) == pytest.approx(stated, abs=1e-6)
 
 
 def test_rates_leave_out_what_is_never_visited():

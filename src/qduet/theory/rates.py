@@ -88,6 +88,39 @@ def rate(name: str, problem: Problem, step_size: float, *, beta: float = 0.0) ->
     return Rate(slowest=float(eigenvalues.real.min()), radius=float(radius))
 
 
+def mean_square_radius(
+    name: str, problem: Problem, step_size: float, *, iterations: int = 2_000
+) -> float:
+    """What E[e eᵀ] grows by in one step of sampled updates, e the error of Q near q_*.
+
+    For Q-learning, Dueling and Hard RDQ on independent transitions. A step size at which the mean
+    is stable but this exceeds 1 lets the variance explode: e ← (I + α u xᵀ) e, with u what one
+    update spreads over Q(S,·) and x that transition's TD error as a function of e. The largest
+    eigenvalue of X ↦ E[(I + α u xᵀ) X (I + α u xᵀ)ᵀ], by power iteration.
+    """
+    mdp = problem.mdp
+    num_actions = mdp.num_actions
+    spill = {"q_learning": 0.0, "dueling_q": 1 - 1 / num_actions, "hard_rdq": 1.0}[name]
+    weight = problem.visits[:, None, None] * problem.behaviour[:, :, None] * mdp.p
+    state, action, after = np.nonzero(weight)
+    greedy = optimum(mdp).q.argmax(axis=1)
+    unit_of = lambda s, a: np.eye(mdp.r.size)[s * num_actions + a]
+    within = np.kron(np.eye(mdp.num_states), np.ones(num_actions))[state]
+    spread = unit_of(state, action) + spill * within
+    alive = np.where(mdp.terminal[after], 0.0, mdp.discount)
+    error = alive[:, None] * unit_of(after, greedy[after]) - unit_of(state, action)
+    chance = weight[state, action, after]
+    moments, growth = np.eye(mdp.r.size) / mdp.r.size, 1.0
+    for _ in range(iterations):
+        seen = error @ moments
+        once = (step_size * chance * spread.T) @ seen
+        twice = (step_size**2 * chance * (seen * error).sum(axis=1) * spread.T) @ spread
+        moments = moments + once + once.T + twice
+        growth = np.trace(moments)
+        moments = moments / growth
+    return float(growth)
+
+
 def _flat(
     name: str, problem: Problem, vector: Floats | None, expect: ops.Expectation, ratio: float
 ) -> Floats:

@@ -53,7 +53,7 @@ CLAIMS: dict[str, Claim] = {
         "Eq 15", "Hard RDQ keeps V − Σ A, Soft RDQ forgets it", updates.rdq_invariant
     ),
     "minimum_norm": Claim(
-        "Sec 4.2", "Hard RDQ ends at V = Σ q_*/(|A|+1), if at q_*", av.minimum_norm
+        "Sec 4.2", "Hard RDQ ends at V = Σ q_*/(|A|+1), minimal", av.minimum_norm
     ),
     "soft_rdq_fixed_point": Claim(
         "Eq 12–14", "Soft RDQ: one fixed point per β/α; its bias", av.soft_rdq_fixed_point
