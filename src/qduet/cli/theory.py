@@ -191,7 +191,7 @@ def _print(
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    console = Console(width=None if sys.stdout.isatty() else 130, highlight=False)
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for heading in ("claim", "paper", "statement", "holds"):
         table.add_column(heading)
