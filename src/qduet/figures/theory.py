@@ -59,7 +59,7 @@ def figure1(discount: float = 0.9) -> Figure:
     names = ("qv_learning", "qvmax", "bc_qvmax", "dueling_q", "hard_rdq")
     problem = problem_of(four_state("qvmax", 4, discount))
     with house_style():
-        figure = Figure(figsize=(11, 2.0), layout="constrained")
+        figure = Figure(figsize=(11, 1.6), layout="constrained")
         for axes, name in zip(figure.subplots(1, len(names)), names, strict=True):
             _draw_graph(axes, name, bootstrap_norms(name, problem), discount)
         figure.suptitle(
@@ -113,7 +113,7 @@ def _draw_graph(
             )
         )
         axes.text(*at, text, ha="center", va="center", fontsize=10)
-    axes.set(xlim=(-0.75, 1.75), ylim=(-0.62, 0.62), title=label(name))
+    axes.set(xlim=(-0.75, 1.75), ylim=(-0.45, 0.45), title=label(name))
     axes.set_aspect("equal")
     axes.set_axis_off()
 
