@@ -34,7 +34,7 @@ def test_a_cell_off_the_grid_is_empty():
 
 def test_a_value_computed_once_is_unchanged():
     for value in (jnp.uint32(0xDEADBEEF), jnp.array([True, False]), jnp.uint32(0)):
-        once = bitboard.computed_once(value)
+        once = packing.computed_once(value)
         assert once.dtype == value.dtype
         np.testing.assert_array_equal(once, value)
 
