@@ -185,10 +185,13 @@ def _write_down(record: Episode, lanes: Lane) -> None:
 
 
 def summarise(evaluation: Evaluation) -> dict[str, np.ndarray]:
-    """The columns of the published scores, and the value diagnostics, each ``[runs]``."""
+    """The columns of the published scores, and the value diagnostics, each ``[runs]``.
+
+    What is averaged over steps is averaged within each episode first, then over episodes: that is
+    what the published ``q_value_mean`` and ``q_overestimation`` turn out to be.
+    """
     e = evaluation.episodes
-    steps = e.length.sum(axis=1, dtype=np.float64)
-    per_step = lambda x: x.sum(axis=1, dtype=np.float64) / steps
+    per_step = lambda x: (x.astype(np.float64) / e.length).mean(axis=1)
     returns = e.undiscounted.astype(np.float64)
     return {
         "return_mean": returns.mean(axis=1),
