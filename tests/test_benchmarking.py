@@ -1,12 +1,11 @@
 import json
 
-import jax
 import numpy as np
 import plain as oracle
 import pytest
 
 from qduet.benchmarking import plain
-from qduet.benchmarking.tabular import Reading, reading, whole_job
+from qduet.benchmarking.tabular import Reading, reading, show, summary, whole_job
 from qduet.cli import main
 from qduet.rules import RULES
 
@@ -51,11 +50,30 @@ def test_the_whole_job_is_the_sum_of_its_cells():
     assert job.compilation == pytest.approx(8 * 5 * 0.5 / 2)
 
 
-def test_bench_prints_one_document(monkeypatch, capsys):
-    monkeypatch.setattr("qduet.benchmarking.tabular.RULES", {"td0": RULES["td0"]})
-    monkeypatch.setattr("qduet.benchmarking.tabular.whole_job", lambda readings, cores: None)
-    assert main(["bench", "--tabular", "--quick", "--json"]) == 0
+def test_bench_prints_one_document(capsys):
+    assert main(["bench", "--tabular", "--rules", "td0", "--trials", "2", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert [r["num_actions"] for r in document["tabular"]["readings"]] == [2, 18]
-    assert all(r["updates_per_second"] > 1e6 for r in document["tabular"]["readings"])
-    assert document["provenance"]["jax"] == jax.__version__
+    assert document["section"] == "tabular"
+    assert [(r["rule"], r["num_actions"]) for r in document["readings"]] == [
+        ("td0", 2),
+        ("td0", 18),
+    ]
+    assert all(r["updates_per_second"] > 1e6 for r in document["readings"])
+    assert "whole_job_seconds" not in document  # not from one rule
+
+
+def test_bench_reports_the_whole_job(capsys):
+    readings = [
+        Reading(name, n, 1e9, n, 10 * n, 100 * n, 0.5, 0.0) for name in RULES for n in (2, 18)
+    ]
+    updates = summary(readings)["whole_job_seconds"]["updates"]
+    assert updates == 4_880_000_000
+    show(readings)
+    text = capsys.readouterr().out
+    assert "4,880,000,000 updates" in text
+    assert "hard_rdq" in text
+
+
+def test_bench_names_an_unknown_rule(capsys):
+    assert main(["bench", "--tabular", "--rules", "hard_rqd"]) == 2
+    assert "did you mean 'hard_rdq'" in capsys.readouterr().err

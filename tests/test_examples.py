@@ -1,4 +1,5 @@
 import importlib.util
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,12 @@ from qduet.mdp import four_state, optimum
 from qduet.rules import hard_rdq, q_learning
 from qduet.sweep import sweep
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
 def own_rule():
-    spec = importlib.util.spec_from_file_location("own_rule", EXAMPLES / "own_rule.py")
+    spec = importlib.util.spec_from_file_location("own_rule", ROOT / "examples" / "own_rule.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -63,3 +64,19 @@ def test_own_rule_joins_figure_5(own_rule, tmp_path, capsys):
     )
     for suffix in ("png", "pdf", "svg"):
         assert (tmp_path / f"figure5-own-rule.{suffix}").stat().st_size > 1000
+
+
+BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize("code", BLOCKS, ids=lambda code: code.splitlines()[-1][:30])
+def test_the_readme_code_runs_as_printed(code, capsys):
+    exec(compile(code, "README.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("[")
+
+
+def test_the_readme_has_code_and_its_links_lead_somewhere():
+    assert len(BLOCKS) == 2
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        for link in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8")):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"

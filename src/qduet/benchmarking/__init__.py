@@ -1,5 +1,7 @@
-"""Benchmarks, one module per section of ``qduet bench``.
+"""What `qduet bench` measures, one module for each section.
 
-A section has ``measure(quick=..., tell=...)``, which returns a NamedTuple of plain values, and
-``text(measured)``, which tells it to people. `tell` is called with what is being timed.
+A section holds `DESCRIPTION` (one line), `add_arguments(parser)` for its options, `measure(args)`,
+which yields readings (NamedTuples of plain values) as they are taken, and `show(readings)`, which
+prints them as a table; it may hold `summary(readings)`, which adds to the JSON document.
+`qduet.cli.bench` lists the sections.
 """

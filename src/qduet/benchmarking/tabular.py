@@ -13,21 +13,26 @@ assume that every core is free and busy with it. The tables that NumPy ends with
 the sweep's, so that the two are known to compute the same.
 """
 
+import argparse
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from qduet.benchmarking import plain
+from qduet.errors import InputError, unknown_name
 from qduet.experience import World, draw_chance, trajectory
 from qduet.experiments import FIGURES
 from qduet.mdp import MDP, four_state, uniform_policy
 from qduet.rules import RULES, make_rule
 from qduet.sweep import error_targets, sweep
 
+DESCRIPTION = "updates per second of the tabular rules, against plain NumPy"
+
+_PAPER = ("figure2", "figure3", "figure5")
 STEPS = 20_000
 STEP_SIZES = FIGURES["figure5"].step_sizes
 STABLE = STEP_SIZES < 0.4
@@ -64,24 +69,27 @@ class WholeJob(NamedTuple):
     numpy_one_run: float
 
 
-class Measured(NamedTuple):
-    """The section's results."""
-
-    seeds: int
-    readings: tuple[Reading, ...]
-    whole_job: WholeJob
+def add_arguments(parser: Any) -> None:
+    """The options of this section."""
+    parser.add_argument("--rules", nargs="+", metavar="RULE", help="default: all nine")
+    parser.add_argument("--trials", type=int, default=100, help="seeds per reading (default 100)")
 
 
-def measure(*, quick: bool = False, tell: Callable[[str], None] = lambda what: None) -> Measured:
-    """Every rule at |A| = 2 and 18; `quick` takes a tenth of the seeds."""
-    cores = len(os.sched_getaffinity(0))
-    seeds = 10 if quick else 100
-    readings = []
-    for name in RULES:
+def measure(args: argparse.Namespace) -> Iterator[Reading]:
+    """Every rule at |A| = 2 and 18."""
+    names = args.rules or list(RULES)
+    for name in names:
+        if name not in RULES:
+            raise unknown_name("rule", name, RULES)
+    if args.trials < 1:
+        raise InputError(f"--trials must be at least 1; it is {args.trials}")
+    for name in names:
         for num_actions in (2, 18):
-            tell(f"{name}, |A| = {num_actions}")
-            readings.append(reading(name, num_actions, seeds=seeds, cores=cores))
-    return Measured(seeds, tuple(readings), whole_job(readings, cores))
+            yield reading(name, num_actions, seeds=args.trials, cores=_cores())
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
 
 
 def reading(name: str, num_actions: int, *, seeds: int, cores: int) -> Reading:
@@ -151,7 +159,7 @@ def whole_job(readings: Sequence[Reading], cores: int) -> WholeJob:
     by_key = {(r.rule, r.num_actions): r for r in readings}
     total = dict.fromkeys(("sweep", "compilation", "numpy_side_by_side", "numpy_one_run"), 0.0)
     updates = 0
-    for figure in (FIGURES[name] for name in ("figure2", "figure3", "figure5")):
+    for figure in (FIGURES[name] for name in _PAPER):
         each = figure.updates // len(figure.rules) // len(figure.actions)
         for spec in figure.rules:
             at = [by_key[spec.rule, size] for size in sizes]
@@ -165,30 +173,35 @@ def whole_job(readings: Sequence[Reading], cores: int) -> WholeJob:
     return WholeJob(updates, cores, **{key: seconds / cores for key, seconds in total.items()})
 
 
-def text(measured: Measured) -> str:
-    """The readings as a table, and the whole job in words."""
-    job = measured.whole_job
-    lines = [
-        f"Tabular: 61 step sizes × {STEPS:,} steps × {measured.seeds} seeds on {job.cores} cores",
-        f"{'':16}{'':>4}{'updates/s':>16}{'CPU time of one update, ns':>34}{'speed-up over':>22}",
-        f"{'rule':16}{'|A|':>4}{'(wall clock)':>16}{'sweep':>10}{'NumPy ×61':>12}{'NumPy ×1':>12}"
-        f"{'NumPy ×61':>12}{'NumPy ×1':>10}",
-    ]
-    for r in measured.readings:
-        lines.append(
-            f"{r.rule:16}{r.num_actions:4}{r.updates_per_second:16,.0f}{r.sweep_ns:10.2f}"
-            f"{r.numpy_side_by_side_ns:12,.0f}{r.numpy_one_run_ns:12,.0f}"
-            f"{r.numpy_side_by_side_ns / r.sweep_ns:12,.0f}{r.numpy_one_run_ns / r.sweep_ns:10,.0f}"
-        )
-    worst = max(r.largest_difference for r in measured.readings)
-    return "\n".join(
-        [
-            *lines,
-            "NumPy ×61: all step sizes in each operation; ×1: one run, an update at a time.",
-            f"Its final errors differ from the sweep's by at most {worst:.4f} points.",
-            f"Figures 2, 3, 5 ({job.updates:,} updates) on {job.cores} free cores, extrapolated:",
-            f"  sweep     {job.sweep:,.0f} s, and {job.compilation:,.0f} s of compilation",
-            f"  NumPy ×61 {job.numpy_side_by_side / 60:,.0f} min",
-            f"  NumPy ×1  {job.numpy_one_run / 3600:,.1f} h",
-        ]
+def summary(readings: Sequence[Reading]) -> dict[str, Any]:
+    """The whole job, for the JSON document, if every rule of the figures was timed."""
+    timed = {r.rule for r in readings}
+    if not timed >= {spec.rule for name in _PAPER for spec in FIGURES[name].rules}:
+        return {}
+    return {"whole_job_seconds": whole_job(readings, _cores())._asdict()}
+
+
+def show(readings: Sequence[Reading]) -> None:
+    """Prints the readings as a table, and the whole job."""
+    print(f"61 step sizes × {STEPS:,} steps on {_cores()} cores; ns are CPU time of one update")
+    print(f"{'':15}{'':>4}{'updates/s':>14}{'sweep':>9}{'NumPy ×61':>15}{'NumPy ×1':>19}")
+    print(
+        f"{'rule':15}{'|A|':>4}{'(wall)':>14}{'ns':>9}{'ns':>8}{'ratio':>7}{'ns':>11}{'ratio':>8}"
     )
+    for r in readings:
+        print(
+            f"{r.rule:15}{r.num_actions:4}{r.updates_per_second:14,.0f}{r.sweep_ns:9.2f}"
+            f"{r.numpy_side_by_side_ns:8,.0f}{r.numpy_side_by_side_ns / r.sweep_ns:7,.0f}"
+            f"{r.numpy_one_run_ns:11,.0f}{r.numpy_one_run_ns / r.sweep_ns:8,.0f}"
+        )
+    worst = max(r.largest_difference for r in readings)
+    print("NumPy ×61: all step sizes in each operation; ×1: one run, an update at a time.")
+    print(f"Its final errors differ from the sweep's by at most {worst:.4f} points.")
+    if job := summary(readings).get("whole_job_seconds"):
+        print(
+            f"Figures 2, 3 and 5 ({job['updates']:,} updates) on {job['cores']} free cores, "
+            f"extrapolated:\n"
+            f"  sweep      {job['sweep']:,.0f} s, and {job['compilation']:,.0f} s of compilation\n"
+            f"  NumPy ×61  {job['numpy_side_by_side'] / 60:,.0f} min\n"
+            f"  NumPy ×1   {job['numpy_one_run'] / 3600:,.1f} h"
+        )

@@ -1,40 +1,69 @@
-"""``qduet bench``: how fast this machine runs each part of the project."""
+"""`qduet bench`: speed on this machine, in sections."""
 
 import argparse
 import importlib
+import json
+import platform
 import sys
+from types import ModuleType
+from typing import Any
 
-from qduet.cli.options import add_json, print_json
-from qduet.provenance import provenance
+HELP = "measure speed on this machine"
+EXAMPLE = """qduet bench --tabular
+qduet bench --tabular --rules hard_rdq q_learning --json"""
 
-EXAMPLE = """qduet bench
-qduet bench --tabular --json > bench.json"""
+SECTIONS = ("tabular",)
+"""Modules of `qduet.benchmarking`; the first is what `qduet bench` measures without an option."""
 
-SECTIONS = {"tabular": "updates per second of each tabular rule, against plain NumPy"}
-"""Each section, a module of `qduet.benchmarking`, and the line that ``--help`` shows for it."""
+
+def section(name: str) -> ModuleType:
+    """The module of a section."""
+    return importlib.import_module(f"qduet.benchmarking.{name}")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the command's arguments."""
-    for name, line in SECTIONS.items():
-        parser.add_argument(f"--{name}", action="store_true", help=f"{line} (default: all)")
-    parser.add_argument("--quick", action="store_true", help="less work, noisier readings")
-    add_json(parser)
+    """One switch for each section, and the sections' own options."""
+    chosen = parser.add_mutually_exclusive_group()
+    for name in SECTIONS:
+        measured = section(name)
+        chosen.add_argument(
+            f"--{name}", action="store_const", const=name, dest="section", help=measured.DESCRIPTION
+        )
+        measured.add_arguments(parser.add_argument_group(f"options of --{name}"))
+    parser.set_defaults(section=SECTIONS[0])
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Times the chosen sections, all of them by default."""
-    chosen = [name for name in SECTIONS if getattr(args, name)] or list(SECTIONS)
-    tell = lambda what: print(f"\r\033[Ktiming {what}", end="", file=sys.stderr, flush=True)
-    document = {}
-    for name in chosen:
-        section = importlib.import_module(f"qduet.benchmarking.{name}")
-        quiet = not sys.stderr.isatty()
-        document[name] = section.measure(quick=args.quick, **({} if quiet else {"tell": tell}))
-        if not quiet:
-            print("\r\033[K", end="", file=sys.stderr)
-        if not args.json:
-            print(section.text(document[name]))
+    """Measures one section and prints what it found."""
+    measured = section(args.section)
+    readings: list[Any] = []
+    for reading in measured.measure(args):
+        readings.append(reading)
+        print(f"{len(readings)} readings", end="\r", file=sys.stderr, flush=True)
     if args.json:
-        print_json({**document, "provenance": provenance()})
+        summary = measured.summary(readings) if hasattr(measured, "summary") else {}
+        print(json.dumps({**document(args.section, readings), **summary}, indent=2))
+    else:
+        measured.show(readings)
     return 0
+
+
+def document(name: str, readings: list[Any]) -> dict[str, Any]:
+    """The JSON document: the machine and every reading."""
+    import os
+
+    import jax
+
+    import qduet
+
+    return {
+        "section": name,
+        "qduet": qduet.__version__,
+        "jax": jax.__version__,
+        "python": platform.python_version(),
+        "device": jax.devices()[0].device_kind,
+        "platform": jax.devices()[0].platform,
+        "cpu_cores": os.cpu_count(),
+        "readings": [reading._asdict() for reading in readings],
+    }
