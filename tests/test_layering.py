@@ -23,6 +23,7 @@ ORDER = (
     "replay",
     "agents",
     "training",
+    "evaluation",
     "store",
     "provenance",
     "experiments",

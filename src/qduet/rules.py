@@ -82,7 +82,8 @@ Expectation = Callable[[jax.Array, Scalar], jax.Array]
 
 def under(policy: ArrayLike) -> Expectation:
     """The expectation under a fixed policy ``π[s, a]``: Σ_a π(a|s) q(s, a)."""
-    pi = np.asarray(policy)  # kept on the host until the precision of q is known
+    # A plain array is kept on the host until the precision of q is known.
+    pi = policy if isinstance(policy, jax.Array) else np.asarray(policy)
 
     def expect(q: jax.Array, s: Scalar) -> jax.Array:
         probability = jnp.asarray(pi, q.dtype)

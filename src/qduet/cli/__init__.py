@@ -17,6 +17,7 @@ from qduet.errors import InputError, unknown_name
 COMMANDS: dict[str, str] = {
     "reproduce": "compute and draw the paper's figures",
     "tabular": "run one tabular rule with one setting",
+    "theory": "check every claim of the paper on random MDPs, or on yours",
     "bench": "time each part of the project on this machine",
 }
 """Each subcommand and the line that ``qduet --help`` shows for it."""

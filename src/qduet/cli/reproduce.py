@@ -10,12 +10,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from matplotlib.figure import Figure
+
 from qduet.cli.options import add_out
 from qduet.errors import unknown_name
 from qduet.experiments import FIGURES, PROTOCOLS, TabularExperiment
 from qduet.experiments import run as run_experiment
 from qduet.figures.style import save
 from qduet.figures.tabular import tabular_figure
+from qduet.figures.theory import figure1, figure4
 from qduet.findings import Finding, findings
 from qduet.provenance import provenance, versions
 from qduet.store import check_settings, check_writable, to_json, write_atomically
@@ -27,11 +30,16 @@ qduet reproduce figure2 figure3 --protocol reference --out out-reference"""
 
 SCALES = ("laptop", "paper", "smoke")
 
+DRAWN: dict[str, Callable[[], Figure]] = {"figure1": figure1, "figure4": figure4}
+"""Figures of the theory, which are drawn without an experiment."""
+
+NAMES = sorted({*FIGURES, *DRAWN})
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument(
-        "figures", nargs="*", metavar="FIGURE", help=f"of {', '.join(FIGURES)}; all by default"
+        "figures", nargs="*", metavar="FIGURE", help=f"of {', '.join(NAMES)}; all by default"
     )
     parser.add_argument(
         "--scale",
@@ -51,9 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Runs, draws and reports the chosen figures."""
     for name in args.figures:
-        if name not in FIGURES:
-            raise unknown_name("figure", name, FIGURES)
-    chosen = [FIGURES[name] for name in args.figures or FIGURES]
+        if name not in NAMES:
+            raise unknown_name("figure", name, NAMES)
+    names = args.figures or NAMES
+    chosen = [FIGURES[name] for name in names if name in FIGURES]
     chosen = [dataclasses.replace(figure, protocol=args.protocol) for figure in chosen]
     if args.scale == "smoke":
         chosen = [figure.small() for figure in chosen]
@@ -66,10 +75,13 @@ def run(args: argparse.Namespace) -> int:
     with _progress(chosen) as advance:
         for figure in chosen:
             found += _reproduce(figure, args.out, advance)
+    for name in names:
+        if name in DRAWN:
+            save(DRAWN[name](), args.out / name)
     seconds = time.perf_counter() - started
-    log = {"figures": [f.figure for f in chosen], "seconds": round(seconds, 1), **provenance()}
+    log = {"figures": names, "seconds": round(seconds, 1), **provenance()}
     write_atomically(args.out / "last-run.json", to_json(log).encode())
-    if scale == "full":
+    if scale == "full" and found:
         _report(found)
     print(f"{seconds:.1f} s; figures (png, pdf, svg) and tables in {args.out}/")
     return 0

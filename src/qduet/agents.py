@@ -1,0 +1,131 @@
+"""DQN, Dueling DQN and RDQ as three points of one family.
+
+    Q = w V + A − c mean(A),      loss = ½ E[δ²] + (β/2) E[V² + Σ_a A²]          (eq. 8, 11, 12, 16)
+    δ = R + γ max_a' Q(S', a'; θ⁻) − Q(S, A; θ)
+
+    dqn          w = 0, c = 0, β = 0        the advantage stream alone is Q
+    dueling_dqn  w = 1, c = 1, β = 0
+    rdq          w = 1, c = 0, β = 10⁻³     Dueling DQN without the mean, with the penalty
+
+w, c and β are numbers of a *run*, not of the program, so that all agents, and sweeps over β, share
+one compiled program.
+"""
+
+import dataclasses
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from qduet import networks
+from qduet.errors import InputError, unknown_name
+from qduet.networks import Params, Values
+from qduet.replay import Batch
+
+
+class Family(NamedTuple):
+    """The point of the family that a run is at; float32[] each."""
+
+    w: jax.Array
+    """Weight of V in Q."""
+    c: jax.Array
+    """Share of the mean advantage that is subtracted."""
+    beta: jax.Array
+    """Weight of the penalty on V² + Σ A²."""
+    shared_bias: jax.Array
+    """1 if the advantage head has one bias for all actions (released code), 0 if one per action."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Agent:
+    """An agent, with the paper's settings as defaults."""
+
+    name: str
+    w: float
+    c: float
+    beta: float
+    learning_rate: float = 2.5e-4
+    """Adam's step size."""
+    adam_epsilon: float = 3.125e-4
+    """Adam's denominator constant."""
+    discount: float = 0.99
+    """γ; the paper does not give it, the released code has 0.99."""
+    batch_size: int = 32
+    capacity: int = 100_000
+    """Transitions in the replay memory."""
+    learn_from: int = 1_000
+    """Steps before the first update."""
+    sync_every: int = 1_000
+    """Steps between two copies to the target network."""
+    epsilon_final: float = 0.01
+    epsilon_decay_steps: int = 250_000
+    protocol: str = "paper"
+    """``paper`` or ``reference`` (docs/differences.md, items 9–11)."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.beta < 1:
+            raise InputError(f"beta must be in [0, 1); it is {self.beta}")
+
+    @property
+    def epsilon_hold_steps(self) -> int:
+        """Steps of uniform play before ε falls; the released code has none (item 9)."""
+        return 1_000 if self.protocol == "paper" else 0
+
+    def family(self) -> Family:
+        """The agent's point in the family."""
+        shared = self.protocol == "reference" and self.w != 0
+        return Family(*(jnp.float32(x) for x in (self.w, self.c, self.beta, shared)))
+
+    def uniform(self) -> networks.Uniform:
+        """Which layers start from PyTorch's default (item 10)."""
+        reference = self.protocol == "reference"
+        return networks.Uniform(jnp.bool_(reference), jnp.bool_(reference and self.w == 0))
+
+
+AGENTS: dict[str, Agent] = {
+    "dqn": Agent("dqn", w=0.0, c=0.0, beta=0.0),
+    "dueling_dqn": Agent("dueling_dqn", w=1.0, c=1.0, beta=0.0),
+    "rdq": Agent("rdq", w=1.0, c=0.0, beta=1e-3),
+}
+
+
+def make_agent(name: str, **options: object) -> Agent:
+    """The agent `name`, with other `options` than the paper's where given."""
+    if name not in AGENTS:
+        raise unknown_name("agent", name, AGENTS)
+    return dataclasses.replace(AGENTS[name], **options)  # type: ignore[arg-type]
+
+
+def tied(params: Params, family: Family) -> Params:
+    """The weights as they are used: with `shared_bias`, every action has the first one's bias."""
+    b = params.adv.b
+    b = b + family.shared_bias * (b[:1] - b)
+    return params._replace(adv=params.adv._replace(b=b))
+
+
+def q_values(values: Values, family: Family) -> jax.Array:
+    """Q(s, ·) = w V + A − c mean(A), ``[|A|]``."""
+    return family.w * values.v + values.adv - family.c * values.adv.mean()
+
+
+class Losses(NamedTuple):
+    """The loss of one batch and its parts."""
+
+    total: jax.Array
+    td: jax.Array
+    """½ E[δ²]"""
+    q: jax.Array
+    """E[Q(S, A)]"""
+
+
+def loss(
+    values: Values, next_values: Values, family: Family, discount: float, batch: Batch
+) -> Losses:
+    """The loss of a batch ``[n]``, given V and A at S (online) and at S' (target network)."""
+    q = jax.vmap(q_values, (0, None))(values, family)
+    next_q = jax.vmap(q_values, (0, None))(next_values, family)
+    chosen = jnp.take_along_axis(q, batch.actions[:, None], axis=1)[:, 0]
+    bootstrap = jnp.where(batch.ended, 0.0, discount * next_q.max(axis=1))
+    td = 0.5 * ((jax.lax.stop_gradient(batch.rewards + bootstrap) - chosen) ** 2).mean()
+    penalty = 0.5 * (values.v**2 + (values.adv**2).sum(axis=1)).mean()
+    return Losses(td + family.beta * penalty, td, chosen.mean())

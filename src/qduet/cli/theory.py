@@ -1,0 +1,263 @@
+"""``qduet theory``: every claim of the paper, checked; exit code 1 if one fails."""
+
+import argparse
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qduet.cli.options import add_json, add_out, print_json, real, whole
+from qduet.errors import InputError, unknown_name
+from qduet.mdp import four_state, optimum
+from qduet.store import check_writable, write_atomically
+from qduet.theory.expected import TABLES
+from qduet.theory.problems import Problem, load_problem, problem_json, problem_of, ring
+from qduet.theory.qv import qvmax_biases
+from qduet.theory.rates import fixed_point, rate
+from qduet.theory.suite import CLAIMS, Result, claim_names, results_on, run_suite
+from qduet.toy_text import from_gymnasium
+
+EXAMPLE = """qduet theory --mdps 1000
+qduet theory --claim qvmax_bias --mdps 200 --json
+qduet theory --mdp FrozenLake-v1 --step-size 0.1
+qduet theory --mdps 100 --out theory          # draws figures 1 and 4, the rates, the ring"""
+
+PROBLEMS = ("on-policy", "qvmax", "dueling", "ring")
+LARGEST = 1_500
+"""The largest number of values for which a spectrum is computed."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    parser.add_argument(
+        "--mdps", type=whole(1), default=100, metavar="N", help="random MDPs (default 100)"
+    )
+    parser.add_argument(
+        "--mdp",
+        metavar="NAME",
+        help=f"one MDP instead: {', '.join(PROBLEMS)}, a toy-text id such as FrozenLake-v1, "
+        "or a file that a failed check wrote",
+    )
+    parser.add_argument(
+        "--actions", type=whole(1), default=18, help="|A| of the named problems (default 18)"
+    )
+    parser.add_argument(
+        "--claim", action="append", metavar="NAME", help="only this one; may be repeated"
+    )
+    parser.add_argument(
+        "--step-size",
+        type=real(0, np.inf, open_below=True),
+        default=0.1,
+        help="α for the rates of --mdp (default 0.1)",
+    )
+    parser.add_argument("--workers", type=whole(1), help="processes (default: one per core)")
+    add_json(parser)
+    add_out(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Checks the claims, draws figures if asked to, and reports."""
+    names = claim_names(args.claim)
+    problem = _problem(args.mdp, args.actions) if args.mdp else None
+    if args.out is not None:
+        check_writable(args.out)
+    started = time.perf_counter()
+    if problem is not None:
+        results = results_on(problem, args.claim)
+    else:
+        with _progress(args.mdps) as advance:
+            results = run_suite(range(args.mdps), names, workers=args.workers, on_progress=advance)
+    seconds = time.perf_counter() - started
+    files = [_write_counterexample(result, args.out) for result in results if not result.holds]
+    endings = _endings(problem, args.step_size) if problem is not None else []
+    if args.out is not None:
+        _draw(args.out)
+    if args.json:
+        print_json(_document(results, endings, files, seconds))
+    else:
+        _print(results, problem, endings, args.step_size, seconds)
+        for path in files:
+            print(f"counterexample written: qduet theory --mdp {path}")
+    return 0 if all(result.holds for result in results) else 1
+
+
+def _problem(name: str, num_actions: int) -> Problem:
+    if name == "ring":
+        return problem_of(ring(num_actions=num_actions))
+    if name in PROBLEMS:
+        return problem_of(four_state(name, num_actions))
+    if name.endswith(".json"):
+        return load_problem(Path(name))
+    if "-v" not in name:
+        toy_text = ("FrozenLake-v1", "CliffWalking-v1", "Taxi-v3")
+        raise unknown_name("MDP", name, (*PROBLEMS, *toy_text))
+    return problem_of(from_gymnasium(name))
+
+
+def _write_counterexample(result: Result, out: Path | None) -> str:
+    """Writes the worst problem of a failed claim, and returns where."""
+    if result.problem is None:
+        return f"{result.claim} has no problem but its own: {result.worst.worst.what} failed"
+    path = (out or Path()) / f"counterexample-{result.claim}.json"
+    worst = result.worst.worst
+    notes = {"claim": result.claim, "what": worst.what, "error": worst.error}
+    try:
+        write_atomically(path, problem_json(result.problem, **notes))
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
+    return str(path)
+
+
+def _endings(problem: Problem, step_size: float) -> list[dict[str, Any]]:
+    """Where each rule ends up on one MDP, and how fast."""
+    if problem.mdp.r.size + problem.mdp.num_states > LARGEST:
+        return []
+    best = optimum(problem.mdp)
+    beta = 1e-3
+    rows = []
+    for name in TABLES:
+        ratio = beta / step_size if name == "soft_rdq" else 0.0
+        found = fixed_point(name, problem, ratio=ratio)
+        speed = rate(name, problem, step_size, beta=beta if name == "soft_rdq" else 0.0)
+        rows.append(
+            {
+                "rule": name,
+                "distance_to_optimum": float(np.abs(found.q - best.q).max()),
+                "slowest_mode": speed.slowest,
+                "spectral_radius": speed.radius,
+                "steps_per_fold": speed.steps_per_fold,
+                "stable": speed.radius < 1,
+            }
+        )
+    return rows
+
+
+def _draw(out: Path) -> None:
+    from qduet.figures import theory as figures
+    from qduet.figures.style import save
+
+    drawn: dict[str, Any] = {
+        "figure1": figures.figure1,
+        "figure4": figures.figure4,
+        "rates": figures.rates_figure,
+        "ring": figures.ring_figure,
+    }
+    for name, draw in drawn.items():
+        print(f"drawing {name}", file=sys.stderr)
+        save(draw(), out / name)
+
+
+# --- Reports -------------------------------------------------------------------------------------
+
+
+def _document(
+    results: list[Result], endings: list[dict[str, Any]], files: list[str], seconds: float
+) -> dict[str, Any]:
+    claims = [
+        {
+            "claim": result.claim,
+            "where": CLAIMS[result.claim].where,
+            "statement": CLAIMS[result.claim].statement,
+            "holds": result.holds,
+            "problems": result.problems,
+            "failures": result.failures,
+            "margin": result.worst.margin,
+            "worst": result.worst.worst._asdict(),
+            "worst_problem": result.problem.mdp.name if result.problem else None,
+        }
+        for result in results
+    ]
+    document: dict[str, Any] = {
+        "holds": all(result.holds for result in results),
+        "claims": claims,
+        "counterexamples": files,
+        "seconds": round(seconds, 2),
+    }
+    return document | ({"rules": endings} if endings else {})
+
+
+def _print(
+    results: list[Result],
+    problem: Problem | None,
+    endings: list[dict[str, Any]],
+    step_size: float,
+    seconds: float,
+) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=None if sys.stdout.isatty() else 130, highlight=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("claim", "paper", "statement", "holds"):
+        table.add_column(heading)
+    for heading in ("MDPs", "worst error", "margin"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for result in results:
+        claim, worst = CLAIMS[result.claim], result.worst.worst
+        holds = "[green]yes[/]" if result.holds else f"[bold red]NO[/] ({result.failures})"
+        table.add_row(
+            result.claim,
+            claim.where,
+            claim.statement,
+            holds,
+            f"{result.problems:,}",
+            f"{worst.error:.1e}",
+            "∞" if result.worst.margin == np.inf else f"×{result.worst.margin:.2g}",
+        )
+    console.print(table)
+    if problem is not None:
+        _print_endings(console, problem, endings, step_size)
+    failed = sum(not result.holds for result in results)
+    verdict = f"{failed} of {len(results)} claims FAIL" if failed else "every claim holds"
+    what = f"on {problem.mdp.name}" if problem else ""
+    console.print(f"{verdict} {what}".strip() + f" ({seconds:.1f} s)")
+
+
+def _print_endings(
+    console: Any, problem: Problem, endings: list[dict[str, Any]], step_size: float
+) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    mdp = problem.mdp
+    size = f"{mdp.name}: |S| = {mdp.num_states}, |A| = {mdp.num_actions}, γ = {mdp.discount:g}"
+    if not endings:
+        console.print(f"{size}: too large for spectra (more than {LARGEST:,} values)")
+        return
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, title=f"{size}, α = {step_size:g}")
+    table.add_column("rule")
+    for heading in ("distance of its q to q_*", "slowest mode", "steps per e-fold", "stable"):
+        table.add_column(heading, justify="right")
+    for row in endings:
+        table.add_row(
+            row["rule"],
+            f"{row['distance_to_optimum']:.4g}",
+            f"{row['slowest_mode']:.3g}",
+            f"{row['steps_per_fold']:,.0f}" if row["stable"] else "∞",
+            "yes" if row["stable"] else "[bold red]NO[/]",
+        )
+    console.print(table)
+    for item in qvmax_biases(problem, (1.0, 0.3, 0.1, 0.03)):
+        console.print(
+            f"QVMAX under (1−ε) π_* + ε b, ε = {item.epsilon:g}: bias of q {item.bias:.4g} "
+            f"(shortfall of b {item.shortfall:.4g})"
+        )
+
+
+@contextlib.contextmanager
+def _progress(total: int) -> Iterator[Callable[[int], None] | None]:
+    """A progress bar on standard error, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("checking MDPs", total=total)
+        yield lambda count: progress.advance(task, count)

@@ -1,0 +1,207 @@
+"""Evaluation as in the paper: 1,000 episodes per run, ε = 0.01, every episode counted once.
+
+All episodes of all runs play side by side. Finished ones are dropped once three quarters of the
+lanes are idle, so a long episode does not make the short ones cost much. There is no limit on the
+length of an episode; `guard` only keeps a game that never ends from hanging the program, and what
+it cut short is reported.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from qduet import agents, networks, replay
+from qduet.agents import Family
+from qduet.minatar import Environment
+from qduet.networks import Params
+
+CHUNK = 50
+"""Steps between two looks at which episodes are over."""
+
+
+class Episode(NamedTuple):
+    """What one episode adds up to; scalars."""
+
+    undiscounted: jax.Array
+    """Σ r"""
+    discounted: jax.Array
+    """Σ γ^t r_t, from the first step"""
+    returns_to_go: jax.Array
+    """Σ_t G_t, the discounted returns from every step on"""
+    q: jax.Array
+    """Σ_t Q(s_t, a_t)"""
+    v_squared: jax.Array
+    adv_squared: jax.Array
+    mean_adv: jax.Array
+    """Σ_t V², Σ_t Σ_a A², Σ_t |mean_a A|"""
+    length: jax.Array
+
+
+class Lane(NamedTuple):
+    """One episode being played."""
+
+    env: Any
+    episode: Episode
+    weight: jax.Array
+    """γ^t"""
+    trace: jax.Array
+    """Σ_{i ≤ t} γ^(t−i): what a reward now adds to `returns_to_go`."""
+    over: jax.Array
+    number: jax.Array
+    """Which of the run's episodes it is."""
+
+
+def _start(env: Environment, words: jax.Array, number: jax.Array) -> Lane:
+    zero = jnp.float32(0)
+    episode = Episode(*[zero] * len(Episode._fields))
+    return Lane(env.reset(words), episode, jnp.float32(1), zero, jnp.bool_(False), number)
+
+
+def _step(
+    env: Environment,
+    discount: float,
+    epsilon: float,
+    params: Params,
+    family: Family,
+    lane: Lane,
+    words: jax.Array,
+) -> Lane:
+    """One ε-greedy step; a finished lane plays on, but nothing is counted."""
+    values = networks.apply(params, env.observe(lane.env))
+    q = agents.q_values(values, family)
+    explore = (words[0] >> 8).astype(jnp.float32) * 2.0**-24 < epsilon
+    random = replay.below(words[1], jnp.int32(env.num_actions))
+    action = jnp.where(explore, random, q.argmax().astype(jnp.int32))
+    state, reward, ended = env.step(lane.env, action, words[2:])
+    trace = 1 + discount * lane.trace
+    gained = Episode(
+        undiscounted=reward,
+        discounted=lane.weight * reward,
+        returns_to_go=trace * reward,
+        q=(q * (jnp.arange(env.num_actions) == action)).sum(),
+        v_squared=values.v**2,
+        adv_squared=(values.adv**2).sum(),
+        mean_adv=jnp.abs(values.adv.mean()),
+        length=jnp.float32(1),
+    )
+    add = lambda total, x: total + jnp.where(lane.over, 0.0, x)
+    return Lane(
+        env=state,
+        episode=jax.tree.map(add, lane.episode, gained),
+        weight=lane.weight * discount,
+        trace=trace,
+        over=lane.over | ended,
+        number=lane.number,
+    )
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2), donate_argnums=5)
+def _play(
+    env: Environment,
+    discount: float,
+    epsilon: float,
+    params: Params,
+    families: Family,
+    lanes: Lane,
+    keys: jax.Array,
+    step: jax.Array,
+) -> Lane:
+    """`CHUNK` steps of all lanes ``[runs, lanes]``; params and keys ``[runs]``."""
+
+    def one_run(
+        params: Params, family: Family, lanes: Lane, key: jax.Array, step: jax.Array
+    ) -> Lane:
+        words = jax.random.bits(
+            jax.random.fold_in(key, step), (lanes.over.shape[0], env.num_draws + 2)
+        )
+        one = functools.partial(_step, env, discount, epsilon, params, family)
+        return jax.vmap(one)(lanes, words)
+
+    every = jax.vmap(one_run, in_axes=(0, 0, 0, 0, None))
+    body = lambda lanes, i: (every(params, families, lanes, keys, i), None)
+    return jax.lax.scan(body, lanes, step + jnp.arange(CHUNK))[0]
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def _keep_playing(lanes: Lane, size: int) -> Lane:
+    """The `size` lanes of each run that are over last."""
+    chosen = jnp.argsort(lanes.over, axis=1)[:, :size]
+    take = jax.vmap(lambda x, i: x[i])
+    return jax.tree.map(lambda x: take(x, chosen), lanes)
+
+
+class Evaluation(NamedTuple):
+    """Each run's episodes."""
+
+    episodes: Episode
+    """Fields ``[runs, episodes]``, NumPy."""
+    cut: np.ndarray
+    """``[runs]``: how many episodes the guard cut short."""
+
+
+def evaluate(
+    env: Environment,
+    params: Params,
+    families: Family,
+    keys: jax.Array,
+    *,
+    episodes: int = 1_000,
+    epsilon: float = 0.01,
+    discount: float = 0.99,
+    guard: int = 200_000,
+) -> Evaluation:
+    """Plays `episodes` episodes with each run's weights; params, families and keys ``[runs]``."""
+    params = jax.vmap(agents.tied)(params, families)
+    key_start, key_play = (jax.vmap(jax.random.fold_in, (0, None))(keys, i) for i in range(2))
+    draw = lambda key: jax.random.bits(key, (episodes, env.num_draws))
+    start = jax.vmap(jax.vmap(functools.partial(_start, env)), in_axes=(0, None))
+    lanes = jax.jit(start)(jax.vmap(draw)(key_start), jnp.arange(episodes))
+    num_runs = keys.shape[0]
+    blank: Any = [np.zeros((num_runs, episodes), np.float32) for _ in Episode._fields]
+    record = Episode(*blank)
+    size, step = episodes, 0
+    while True:
+        lanes = _play(env, discount, epsilon, params, families, lanes, key_play, jnp.int32(step))
+        step += CHUNK
+        playing = int((~lanes.over).sum(axis=1).max())
+        finished = playing == 0 or step >= guard
+        if finished or playing <= size // 4:
+            _write_down(record, lanes)
+            if finished:
+                return Evaluation(record, np.asarray((~lanes.over).sum(axis=1)))
+            size = max(1, 1 << (playing - 1).bit_length())
+            lanes = _keep_playing(lanes, size)
+
+
+def _write_down(record: Episode, lanes: Lane) -> None:
+    """Copies what the lanes have so far into the record, each to its episode's place."""
+    number = np.asarray(lanes.number)
+    rows = np.arange(number.shape[0])[:, None]
+    for total, now in zip(record, lanes.episode, strict=True):
+        total[rows, number] = np.asarray(now)
+
+
+def summarise(evaluation: Evaluation) -> dict[str, np.ndarray]:
+    """The columns of the published scores, and the value diagnostics, each ``[runs]``."""
+    e = evaluation.episodes
+    steps = e.length.sum(axis=1, dtype=np.float64)
+    per_step = lambda x: x.sum(axis=1, dtype=np.float64) / steps
+    returns = e.undiscounted.astype(np.float64)
+    return {
+        "return_mean": returns.mean(axis=1),
+        "return_median": np.median(returns, axis=1),
+        "return_std": returns.std(axis=1, ddof=1) if returns.shape[1] > 1 else 0 * returns[:, 0],
+        "return_max": returns.max(axis=1),
+        "return_min": returns.min(axis=1),
+        "q_value_mean": per_step(e.q),
+        "q_overestimation": per_step(e.q) - per_step(e.returns_to_go),
+        "discounted_return_mean": e.discounted.astype(np.float64).mean(axis=1),
+        "v_rms": np.sqrt(per_step(e.v_squared)),
+        "adv_rms": np.sqrt(per_step(e.adv_squared)),
+        "mean_adv_abs": per_step(e.mean_adv),
+        "episode_length_mean": e.length.astype(np.float64).mean(axis=1),
+        "episodes_cut": evaluation.cut,
+    }

@@ -1,0 +1,72 @@
+"""What an environment is: pure functions of one game, batched outside with `jax.vmap`.
+
+All randomness comes in as `draws`, `num_draws` uniform 32-bit words, so that a training loop makes
+one random call for everything and a test can feed the same draws to the original game.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+
+from qduet.minatar import packing
+
+ACTION_NAMES = ("noop", "left", "up", "right", "down", "fire")
+"""The full action set; an environment's `actions` are indices into it."""
+
+ALL_ACTIONS = NOOP, LEFT, UP, RIGHT, DOWN, FIRE = tuple(range(6))
+
+State = Any
+"""A NamedTuple of small arrays; each game documents its own."""
+
+
+class Outcome(NamedTuple):
+    """What one step gives."""
+
+    state: State
+    """The next state; after `auto_reset`, that of the next episode where one has ended."""
+    reward: jax.Array
+    """float32[]"""
+    terminated: jax.Array
+    """bool[]; the games have no time limit, so nothing is ever truncated."""
+
+
+class Environment(NamedTuple):
+    """A game, or a game inside layers (`qduet.minatar.layers`)."""
+
+    name: str
+    channels: tuple[str, ...]
+    """What each channel of the observation shows."""
+    actions: tuple[int, ...]
+    """The actions an agent may choose from, as indices into `ACTION_NAMES`."""
+    num_draws: int
+    """Words that each `reset` and each `step` is given (and may ignore)."""
+    reset: Callable[[jax.Array], State]
+    """draws uint32[num_draws] -> the first state of an episode"""
+    step: Callable[[State, jax.Array, jax.Array], Outcome]
+    """state, action int[] in [0, num_actions), draws uint32[num_draws] -> outcome"""
+    rows: Callable[[State], jax.Array]
+    """state -> uint32[num_channels, 10]: the picture, each row a mask with bit x for column x"""
+
+    @property
+    def num_actions(self) -> int:
+        """How many actions an agent may choose from."""
+        return len(self.actions)
+
+    @property
+    def num_channels(self) -> int:
+        """How many channels an observation has."""
+        return len(self.channels)
+
+    @property
+    def packed_size(self) -> int:
+        """Bytes of a packed observation."""
+        return packing.packed_size(self.num_channels)
+
+    def observe(self, state: State) -> jax.Array:
+        """The observation, bool[10, 10, num_channels], as the original gives it."""
+        return packing.dense(self.rows(state))
+
+    def pack(self, state: State) -> jax.Array:
+        """The observation as tight bits, uint8[packed_size]; `packing.unpack` undoes it."""
+        return packing.pack(self.rows(state))

@@ -1,0 +1,257 @@
+"""The claims about QV-learning, QVMAX and BC-QVMAX (section 3 of the paper).
+
+Each check takes the operator or rule under test as a keyword, so that a wrong one can be fed to it.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from qduet import operators as ops
+from qduet.mdp import MDP, Floats, Values, evaluate, optimum
+from qduet.operators import E_pi, P
+from qduet.theory.check import (
+    TOLERANCE,
+    Check,
+    Evidence,
+    at_most,
+    conclude,
+    equal,
+    exceeds,
+)
+from qduet.theory.problems import Problem
+
+JointOperator = Callable[..., Values]
+"""``(mdp, behaviour, y) -> H y``."""
+
+
+def qv_contraction(
+    problem: Problem,
+    *,
+    operator: JointOperator = ops.qv_learning,
+    affine: Callable[[MDP, Floats], ops.Affine] = ops.qv_learning_affine,
+) -> Check:
+    """Theorem 1: H y = b + A y, ‖A‖_max = γ, H contracts by γ, its fixed point is (q_b, v_b).
+
+    ‖·‖_max is the norm that the max norm induces on matrices, the largest absolute row sum; that
+    each row is γ times a distribution needs P to be stochastic, so terminal states are absorbing.
+    """
+    mdp, b = problem.mdp, problem.behaviour
+    values, matrix = evaluate(mdp, b), affine(mdp, b)
+    scale = _scale(values)
+    pairs = mdp.r.size
+    y = next(_draws(problem))
+    solution = np.linalg.solve(np.eye(matrix.b.size) - matrix.A, matrix.b)
+    radius = np.abs(np.linalg.eigvals(matrix.A[pairs:, pairs:])).max()
+    return conclude(
+        "qv_contraction",
+        equal("H y = b + A y", ops.joint(operator(mdp, b, y)), matrix.b + matrix.A @ ops.joint(y)),
+        equal("rows of A sum to γ", matrix.A.sum(axis=1), mdp.discount),
+        equal("‖A‖_max = γ", np.abs(matrix.A).sum(axis=1).max(), mdp.discount),
+        equal("nothing bootstraps from Q", matrix.A[:, :pairs], 0.0),
+        _contracts(problem, "H contracts by γ", operator, mdp.discount),
+        equal("spectral radius γ < 1", radius, mdp.discount),
+        equal("(q_b, v_b) is fixed", *_both(operator(mdp, b, values), values), scale),
+        equal("(I − A)⁻¹ b = (q_b, v_b)", solution, ops.joint(values), scale),
+    )
+
+
+def qvmax_fixed_point(problem: Problem, *, operator: JointOperator = ops.qvmax) -> Check:
+    """Proposition 1: (q_*, v_*) is fixed under QVMAX iff E_b (r + γ P v_*) = v_* in every state.
+
+    The paper shows "only if". "If" holds as well, and both follow from an equality that is checked
+    here: the distance by which H moves (q_*, v_*) is the largest shortfall v_* − E_b q_*. So b must
+    take none but greedy actions, everywhere, whether or not the state is ever visited.
+    """
+    mdp = problem.mdp
+    best = optimum(mdp)
+    scale = _scale(best)
+    greedy = best.q >= best.v[:, None] - TOLERANCE * scale
+    rng = np.random.default_rng([problem.seed, 1])
+    satisfying = greedy * rng.uniform(0.1, 1.0, size=greedy.shape)
+    satisfying /= satisfying.sum(axis=1, keepdims=True)
+    worst = np.eye(mdp.num_actions)[best.q.argmin(axis=1)]
+    moved = lambda b: ops.distance(operator(mdp, b, best), best)
+    evidence = [equal("satisfied: (q_*, v_*) is fixed", moved(satisfying), 0.0, scale)]
+    for b in (problem.behaviour, 0.9 * satisfying + 0.1 * problem.behaviour, worst):
+        shortfall = (best.v - E_pi(b, best.q)).max()
+        evidence.append(equal("moved by the shortfall", moved(b), shortfall, scale))
+        if shortfall > 1e-6 * scale:
+            evidence.append(exceeds("violated: it is moved", moved(b), TOLERANCE * scale))
+    return conclude("qvmax_fixed_point", *evidence)
+
+
+class Bias(NamedTuple):
+    """Where QVMAX ends up under a behaviour, and how far off that is."""
+
+    epsilon: float
+    """How much of the behaviour is not greedy."""
+    shortfall: float
+    """max_s v_*(s) − (E_b q_*)(s): how far b is from greedy, in value."""
+    bias: float
+    """‖q_QVMAX − q_*‖_max."""
+
+
+def qvmax_biases(
+    problem: Problem, epsilons: tuple[float, ...] = (1.0, 0.3, 0.1, 0.03)
+) -> list[Bias]:
+    """QVMAX's bias under b_ε = (1 − ε) π_* + ε b, for each ε."""
+    best = optimum(problem.mdp)
+    biases = []
+    for epsilon, b in _mixtures(problem, epsilons):
+        q = ops.solve_qvmax(problem.mdp, b).values.q
+        shortfall = (best.v - E_pi(b, best.q)).max()
+        biases.append(Bias(epsilon, float(shortfall), float(np.abs(q - best.q).max())))
+    return biases
+
+
+def qvmax_bias(
+    problem: Problem, *, solve: Callable[[MDP, Floats], ops.FixedPoint] = ops.solve_qvmax
+) -> Check:
+    """QVMAX contracts by γ; its fixed point and bias (beyond Proposition 1).
+
+    With g = v_* − E_b q_* ≥ 0 the shortfall of b, the fixed point satisfies
+
+        γ P g ≤ q_* − q ≤ γ ‖g‖ / (1 − γ²)    and    v_b ≤ v ≤ v_*
+
+    and v is the optimal value of the problem in which b takes every other action. So q is unbiased
+    iff γ P g = 0, which can be although g ≠ 0: where γ = 0, or where b errs only in states that
+    nothing leads to.
+    """
+    mdp = problem.mdp
+    best = optimum(mdp)
+    scale = _scale(best)
+    evidence = [_contracts(problem, "H contracts by γ", ops.qvmax, mdp.discount)]
+    for _, b in _mixtures(problem, (1.0, 0.1)):
+        found = solve(mdp, b)
+        y, gap = found.values, best.v - E_pi(b, best.q)
+        below = mdp.discount * P(mdp, gap)
+        above = mdp.discount * gap.max() / (1 - mdp.discount**2)
+        evidence += [
+            equal("certified error", found.error_bound, 0.0, scale / (1 - mdp.discount)),
+            equal("H y = y", *_both(ops.qvmax(mdp, b, y), y), scale),
+            at_most("γ P g ≤ q_* − q", below, best.q - y.q, scale),
+            at_most("q_* − q ≤ γ‖g‖/(1−γ²)", best.q - y.q, above, scale),
+            at_most("v ≤ v_*", y.v, best.v, scale),
+            at_most("v_b ≤ v", evaluate(mdp, b).v, y.v, scale),
+            equal("v of the alternating problem", _alternating(mdp, b), y.v, scale),
+        ]
+    return conclude("qvmax_bias", *evidence)
+
+
+def bc_qvmax_fixed_point(problem: Problem, *, operator: JointOperator = ops.bc_qvmax) -> Check:
+    """Proposition 2: (q_*, v_*) is the unique fixed point of BC-QVMAX, and iterates reach it.
+
+    The joint operator itself does *not* contract in the max norm: v ← E q only never expands, and
+    raising q by a constant shows that 1 is attained. Two applications contract by γ (one, by √γ, in
+    the norm max(‖q‖, √γ ‖v‖)), which is what the paper's unrolling uses.
+    """
+    mdp, b = problem.mdp, problem.behaviour
+    best = optimum(mdp)
+    scale = _scale(best)
+    twice = lambda mdp, b, y: operator(mdp, b, operator(mdp, b, y))
+    y = next(_draws(problem))
+    raised = ops.distance(operator(mdp, b, Values(y.q + 1, y.v)), operator(mdp, b, y))
+    start = ops.distance(y, best)
+    for _ in range(10):
+        y = twice(mdp, b, y)
+    return conclude(
+        "bc_qvmax_fixed_point",
+        equal("(q_*, v_*) is fixed", *_both(operator(mdp, b, best), best), scale),
+        _contracts(problem, "H never expands", operator, 1.0),
+        equal("H alone does not contract", raised, 1.0),
+        _contracts(problem, "H² contracts by γ", twice, mdp.discount),
+        at_most("20 iterates", ops.distance(y, best), mdp.discount**10 * start, scale),
+        equal("solved independently", *_both(ops.solve_bc_qvmax(mdp).values, best), scale),
+    )
+
+
+class Dependence(NamedTuple):
+    """Norms of the four blocks of a joint operator's Jacobian: who bootstraps from whom."""
+
+    q_from_q: float
+    q_from_v: float
+    v_from_q: float
+    v_from_v: float
+
+
+def dependence(problem: Problem, operator: JointOperator) -> Dependence:
+    """The blocks of ∂H/∂(q, v) at random values, as induced max norms; exact, not differenced."""
+    mdp, pairs = problem.mdp, problem.mdp.r.size
+    y = next(_draws(problem))
+    policy = np.eye(mdp.num_actions)[y.q.argmax(axis=1)]
+    image = lambda vector: ops.joint(
+        operator(mdp, problem.behaviour, ops.split(mdp, vector), lambda q: E_pi(policy, q))
+    )
+    size = pairs + mdp.num_states
+    zero = image(np.zeros(size))
+    jacobian = np.abs([image(unit) - zero for unit in np.eye(size)]).T
+    norm = lambda block: float(block.sum(axis=1).max())
+    halves = (slice(None, pairs), slice(pairs, None))
+    return Dependence(*(norm(jacobian[rows, columns]) for rows in halves for columns in halves))
+
+
+def bootstrapping(problem: Problem, *, operators: dict[str, JointOperator] | None = None) -> Check:
+    """Figure 1: V feeds V and Q in QV-learning; Q and V feed each other in QVMAX and BC-QVMAX."""
+    chosen = operators or {
+        "qv_learning": ops.qv_learning,
+        "qvmax": ops.qvmax,
+        "bc_qvmax": ops.bc_qvmax,
+    }
+    gamma = problem.mdp.discount
+    stated = {
+        "qv_learning": Dependence(0.0, gamma, 0.0, gamma),
+        "qvmax": Dependence(0.0, gamma, gamma, 0.0),
+        "bc_qvmax": Dependence(0.0, gamma, 1.0, 0.0),
+    }
+    return conclude(
+        "bootstrapping",
+        *(equal(name, dependence(problem, h), stated[name]) for name, h in chosen.items()),
+    )
+
+
+# --- Shared --------------------------------------------------------------------------------------
+
+
+def _both(x: Values, y: Values) -> tuple[Floats, Floats]:
+    return ops.joint(x), ops.joint(y)
+
+
+def _scale(values: Values) -> float:
+    return float(max(1.0, np.abs(values.q).max()))
+
+
+def _draws(problem: Problem) -> Iterator[Values]:
+    rng = np.random.default_rng([problem.seed, 3])
+    while True:
+        yield Values(rng.normal(size=problem.mdp.r.shape), rng.normal(size=problem.mdp.num_states))
+
+
+def _contracts(problem: Problem, what: str, operator: JointOperator, modulus: float) -> Evidence:
+    """‖H x − H y‖ ≤ modulus ‖x − y‖ on sampled pairs, and on pairs that differ by a constant."""
+    mdp, b = problem.mdp, problem.behaviour
+    draws = _draws(problem)
+    ratios = []
+    for _ in range(4):
+        x, y = next(draws), next(draws)
+        for other in (y, Values(x.q + 1.0, x.v + 1.0)):
+            moved = ops.distance(operator(mdp, b, x), operator(mdp, b, other))
+            ratios.append(moved / ops.distance(x, other))
+    return at_most(what, max(ratios), modulus)
+
+
+def _mixtures(problem: Problem, epsilons: tuple[float, ...]) -> Iterator[tuple[float, Floats]]:
+    greedy = np.eye(problem.mdp.num_actions)[optimum(problem.mdp).q.argmax(axis=1)]
+    for epsilon in epsilons:
+        yield epsilon, (1 - epsilon) * greedy + epsilon * problem.behaviour
+
+
+def _alternating(mdp: MDP, behaviour: Floats) -> Floats:
+    """v_* of the problem on (s, whose turn) in which b and the learner take turns; b begins."""
+    half, num_actions = mdp.num_states, mdp.num_actions
+    p = np.zeros((2 * half, num_actions, 2 * half))
+    p[:half, :, half:] = np.einsum("ij,ijk->ik", behaviour, mdp.p)[:, None, :]
+    p[half:, :, :half] = mdp.p
+    forced = np.repeat(E_pi(behaviour, mdp.r)[:, None], num_actions, axis=1)
+    return optimum(MDP(p, np.concatenate([forced, mdp.r]), mdp.discount)).v[:half]

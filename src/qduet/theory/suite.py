@@ -1,0 +1,196 @@
+"""All claims by name, run on one problem or on many.
+
+    >>> report = run_suite(range(1000))
+    >>> all(result.holds for result in report)
+    True
+
+Problems are shared among processes by their number of actions, for which Dueling's program has to
+be compiled anew; each process compiles the others once (see `sampled`).
+"""
+
+import contextlib
+import multiprocessing
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import NamedTuple
+
+from qduet.errors import unknown_name
+from qduet.theory import av, qv, updates
+from qduet.theory.check import Check
+from qduet.theory.problems import Problem, random_problem
+
+
+class Claim(NamedTuple):
+    """A statement and the check of it."""
+
+    where: str
+    """Where the paper makes it, or "ours"."""
+    statement: str
+    check: Callable[..., Check]
+    once: bool = False
+    """Whether it is about one MDP of its own, and `check` takes no problem."""
+
+
+CLAIMS: dict[str, Claim] = {
+    "qv_contraction": Claim("Thm 1", "QV contracts by γ, to (q_b, v_b) only", qv.qv_contraction),
+    "qvmax_fixed_point": Claim(
+        "Prop 1", "QVMAX: (q_*, v_*) is fixed iff b is greedy", qv.qvmax_fixed_point
+    ),
+    "qvmax_bias": Claim("Sec 3.2", "QVMAX: where it ends, bounds on its bias", qv.qvmax_bias),
+    "bc_qvmax_fixed_point": Claim(
+        "Prop 2", "BC-QVMAX: one fixed point, (q_*, v_*)", qv.bc_qvmax_fixed_point
+    ),
+    "bc_qvmax_unit_step": Claim(
+        "Sec 3.2", "BC-QVMAX at α = 1 is Q-learning, undelayed", updates.bc_qvmax_unit_step
+    ),
+    "bootstrapping": Claim("Fig 1", "who bootstraps from whom", qv.bootstrapping),
+    "mean_updates": Claim("Eq 2–14", "the nine rules follow their operators", updates.mean_updates),
+    "dueling_invariant": Claim(
+        "Sec 4.1", "Dueling keeps the mean advantage", updates.dueling_invariant
+    ),
+    "rdq_invariant": Claim(
+        "Eq 15", "Hard RDQ keeps V − Σ A, Soft RDQ forgets it", updates.rdq_invariant
+    ),
+    "minimum_norm": Claim(
+        "Sec 4.2", "Hard RDQ ends at V = Σ q_*/(|A|+1), minimal", av.minimum_norm
+    ),
+    "soft_rdq_fixed_point": Claim(
+        "Eq 12–14", "Soft RDQ: one fixed point per β/α; its bias", av.soft_rdq_fixed_point
+    ),
+    "effective_step": Claim(
+        "Sec 4.2", "steps of 2α (RDQ) and (2−1/|A|)α (Dueling)", updates.effective_step
+    ),
+    "av_on_policy_stable": Claim("ours", "AV-learning is stable on-policy", av.av_on_policy_stable),
+    "av_off_policy_unstable": Claim(
+        "ours", "AV-learning can diverge off-policy: a ring", av.av_off_policy_unstable, once=True
+    ),
+    "slowest_modes": Claim(
+        "ours", "closed-form rates, 4-state MDP, 2–18 actions", av.slowest_modes, once=True
+    ),
+}
+"""Every claim by name."""
+
+
+class Result(NamedTuple):
+    """What became of one claim on all problems."""
+
+    claim: str
+    problems: int
+    """Number of problems it was checked on."""
+    failures: int
+    worst: Check
+    """The check with the smallest margin."""
+    problem: Problem | None
+    """The problem of that check; None for a claim about an MDP of its own."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether it held on every problem."""
+        return self.failures == 0
+
+
+def claim_names(names: Sequence[str] | None = None) -> list[str]:
+    """The claims called `names`, all of them by default; raises if one is unknown."""
+    for name in names or ():
+        if name not in CLAIMS:
+            raise unknown_name("claim", name, CLAIMS)
+    return list(names or CLAIMS)
+
+
+def check_problem(problem: Problem, names: Sequence[str] | None = None) -> list[Check]:
+    """Every claim that is about a given problem, checked on `problem`."""
+    return [CLAIMS[name].check(problem) for name in claim_names(names) if not CLAIMS[name].once]
+
+
+def results_on(problem: Problem, names: Sequence[str] | None = None) -> list[Result]:
+    """The claims on one problem; those about MDPs of their own only if `names` asks for them."""
+    chosen = [name for name in claim_names(names) if names or not CLAIMS[name].once]
+    return _summary([(problem, check_problem(problem, chosen))], chosen)
+
+
+def run_suite(
+    seeds: Iterable[int],
+    names: Sequence[str] | None = None,
+    *,
+    workers: int | None = None,
+    on_progress: Callable[[int], None] | None = None,
+) -> list[Result]:
+    """The claims on the random problems numbered `seeds`, with the worst margin of each.
+
+    `on_progress` is called with the number of problems done since its last call.
+    """
+    chosen = claim_names(names)
+    per_problem = [name for name in chosen if not CLAIMS[name].once]
+    done: list[tuple[Problem, list[Check]]] = []
+    for seed, checks in _checked(list(seeds) if per_problem else [], per_problem, workers):
+        done.append((random_problem(seed), checks))
+        if on_progress is not None:
+            on_progress(1)
+    return _summary(done, chosen)
+
+
+def _summary(done: list[tuple[Problem, list[Check]]], names: Sequence[str]) -> list[Result]:
+    results = []
+    for name in names:
+        if CLAIMS[name].once:
+            found: list[tuple[Problem | None, Check]] = [(None, CLAIMS[name].check())]
+        else:
+            found = [(p, check) for p, checks in done for check in checks if check.claim == name]
+        if found:
+            problem, worst = min(found, key=lambda item: item[1].margin)
+            failures = sum(not check.holds for _, check in found)
+            results.append(Result(name, len(found), failures, worst, problem))
+    return results
+
+
+def _checked(
+    seeds: list[int], names: list[str], workers: int | None
+) -> Iterator[tuple[int, list[Check]]]:
+    """Each seed with its checks, in no particular order."""
+    workers = workers or len(os.sched_getaffinity(0))
+    if workers == 1 or len(seeds) < 50:
+        for seed in seeds:
+            yield seed, check_problem(random_problem(seed), names)
+        return
+    spawn = multiprocessing.get_context("spawn")
+    with _single_threaded(), contextlib.ExitStack() as stack:
+        jobs = []
+        for share in _shares(seeds, workers):
+            pool = stack.enter_context(ProcessPoolExecutor(1, mp_context=spawn))
+            stack.callback(pool.shutdown, wait=False, cancel_futures=True)
+            parts = [share[i : i + 20] for i in range(0, len(share), 20)]
+            jobs += [pool.submit(_check_seeds, part, names) for part in parts]
+        for job in as_completed(jobs):
+            yield from job.result()
+
+
+def _shares(seeds: list[int], workers: int) -> list[list[int]]:
+    """The seeds for each worker: problems with equally many actions stay together."""
+    by_actions: dict[int, list[int]] = {}
+    for seed in seeds:
+        by_actions.setdefault(random_problem(seed).mdp.num_actions, []).append(seed)
+    shares: list[list[int]] = [[] for _ in range(min(workers, len(by_actions)))]
+    loads = [0] * len(shares)
+    for num_actions in sorted(by_actions, reverse=True):
+        least = loads.index(min(loads))
+        loads[least] += len(by_actions[num_actions]) * (10 + num_actions)
+        shares[least] += by_actions[num_actions]
+    return shares
+
+
+def _check_seeds(seeds: list[int], names: list[str]) -> list[tuple[int, list[Check]]]:
+    return [(seed, check_problem(random_problem(seed), names)) for seed in seeds]
+
+
+@contextlib.contextmanager
+def _single_threaded() -> Iterator[None]:
+    """Processes started within use one thread each for linear algebra."""
+    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+    before = {name: os.environ.get(name) for name in names}
+    os.environ.update(dict.fromkeys(names, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})

@@ -1,0 +1,215 @@
+"""Training: one run's iteration; many runs by ``vmap``; many iterations by ``scan``.
+
+A run in step t: the environment steps; if t is a multiple of 1,000 the target network is copied;
+the transition is stored; if t ≥ 1,000 and t is a multiple of 4, one update (docs/differences.md,
+item 13). Cut at the copies, that is
+
+    250 × (4 steps),  then blocks of:  copy,  250 × (update, 4 steps)
+
+so an *iteration* is an update followed by 4 steps, a *block* is 250 of them, and after k blocks a
+run has taken 1,000 (k + 1) steps. All runs are in lockstep: the step counter is not batched, hence
+a replay write is one slice for all of them, and no branch is ever taken per run.
+
+Seed i's streams are ``fold_in`` of its own key by purpose and iteration, whatever other runs are in
+the batch. All random words of an iteration are drawn in one call.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from qduet import agents, networks, replay
+from qduet.agents import Agent, Family, Losses
+from qduet.minatar import Environment, unpack
+from qduet.networks import Params
+from qduet.replay import STRIDE, Replay
+
+INIT, EXPERIENCE = range(2)
+"""Purposes of a seed's random streams."""
+
+BETA1, BETA2 = 0.9, 0.999
+
+
+class Adam(NamedTuple):
+    """The optimiser's moving averages."""
+
+    m: Params
+    v: Params
+
+
+class Run(NamedTuple):
+    """Everything that one run is, but for the step counter, which all runs share."""
+
+    params: Params
+    target: Params
+    adam: Adam
+    replay: Replay
+    env: Any
+    observation: jax.Array
+    """uint8[bytes]: what the run sees now."""
+    key: jax.Array
+    """The seed's key."""
+
+
+class Hyper(NamedTuple):
+    """What differs between runs; scalars."""
+
+    family: Family
+    learning_rate: jax.Array
+    epsilon_hold_steps: jax.Array
+
+
+class Setting(NamedTuple):
+    """What is the same for all runs of a program."""
+
+    env: Environment
+    agent: Agent
+
+
+def hyper(agent: Agent) -> Hyper:
+    """The hyper-parameters of one run of `agent`."""
+    return Hyper(
+        agent.family(), jnp.float32(agent.learning_rate), jnp.float32(agent.epsilon_hold_steps)
+    )
+
+
+def init(setting: Setting, uniform: networks.Uniform, seed_key: jax.Array) -> Run:
+    """A run that has not taken a step."""
+    env = setting.env
+    key_net, key_env = jax.random.split(jax.random.fold_in(seed_key, INIT))
+    params = networks.init(key_net, env.num_channels, env.num_actions, uniform)
+    state = env.reset(jax.random.bits(key_env, (env.num_draws,)))
+    zeros = jax.tree.map(jnp.zeros_like, params)
+    observation = env.pack(state)
+    return Run(
+        params=params,
+        target=params,
+        adam=Adam(zeros, zeros),
+        replay=replay.empty(setting.agent.capacity, observation),
+        env=state,
+        observation=observation,
+        key=jax.random.fold_in(seed_key, EXPERIENCE),
+    )
+
+
+def epsilon(setting: Setting, hyper: Hyper, step: jax.Array) -> jax.Array:
+    """ε of the action taken in step `step` (from 0): 1, then linear, then its final value."""
+    agent = setting.agent
+    progress = (step - hyper.epsilon_hold_steps) / agent.epsilon_decay_steps
+    return 1.0 - (1.0 - agent.epsilon_final) * jnp.clip(progress, 0.0, 1.0)
+
+
+def words_per_iteration(setting: Setting) -> int:
+    """Random words that one run uses in one iteration."""
+    return setting.agent.batch_size + STRIDE * (setting.env.num_draws + 2)
+
+
+def act(setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Array) -> Run:
+    """Four ε-greedy steps from step counter `step` on, stored in the replay memory."""
+    env = setting.env
+    params = agents.tied(run.params, hyper.family)
+    steps = words.reshape(STRIDE, env.num_draws + 2)
+
+    def one(carry: Any, x: Any) -> Any:
+        state, observation = carry
+        offset, words = x
+        adv = networks.advantages(params, unpack(observation, env.num_channels))
+        threshold = epsilon(setting, hyper, step + offset)
+        explore = (words[0] >> 8).astype(jnp.float32) * 2.0**-24 < threshold
+        random = replay.below(words[1], jnp.int32(env.num_actions))
+        action = jnp.where(explore, random, adv.argmax().astype(jnp.int32))
+        state, reward, ended = env.step(state, action, words[2:])
+        after = env.pack(state)
+        return (state, after), (action, reward, ended, after)
+
+    (state, observation), stored = jax.lax.scan(
+        one, (run.env, run.observation), (jnp.arange(STRIDE), steps), unroll=STRIDE
+    )
+    return run._replace(
+        env=state, observation=observation, replay=replay.write(run.replay, step, *stored)
+    )
+
+
+def _values(setting: Setting, hyper: Hyper, params: Params, packed: jax.Array) -> networks.Values:
+    """V and A of packed observations ``[batch, bytes]``."""
+    used = agents.tied(params, hyper.family)
+    apply = lambda packed: networks.apply(used, unpack(packed, setting.env.num_channels))
+    return jax.vmap(apply)(packed)
+
+
+def learn(
+    setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Array
+) -> tuple[Run, Losses]:
+    """One update from a minibatch, after `step` steps."""
+    agent = setting.agent
+    batch = replay.sample(run.replay, step, words)
+
+    def batch_loss(params: Params) -> tuple[jax.Array, Losses]:
+        values = _values(setting, hyper, params, batch.observations)
+        next_values = _values(setting, hyper, run.target, batch.next_observations)
+        losses = agents.loss(values, next_values, hyper.family, agent.discount, batch)
+        return losses.total, losses
+
+    gradient, losses = jax.grad(batch_loss, has_aux=True)(run.params)
+    updates = (step - agent.learn_from) // STRIDE + 1
+    m = jax.tree.map(lambda m, g: BETA1 * m + (1 - BETA1) * g, run.adam.m, gradient)
+    v = jax.tree.map(lambda v, g: BETA2 * v + (1 - BETA2) * g * g, run.adam.v, gradient)
+    scale = hyper.learning_rate / (1 - BETA1**updates)
+    root = 1 / jnp.sqrt(1 - BETA2**updates)
+    move = lambda p, m, v: p - scale * m / (jnp.sqrt(v) * root + agent.adam_epsilon)
+    return run._replace(params=jax.tree.map(move, run.params, m, v), adam=Adam(m, v)), losses
+
+
+def iteration(setting: Setting, hyper: Hyper, run: Run, step: jax.Array) -> tuple[Run, Losses]:
+    """One update, then four steps; `step` is the number of steps taken before."""
+    words = jax.random.bits(jax.random.fold_in(run.key, step), (words_per_iteration(setting),))
+    sampling, acting = jnp.split(words, [setting.agent.batch_size])
+    run, losses = learn(setting, hyper, run, step, sampling)
+    return act(setting, hyper, run, step, acting), losses
+
+
+def warm_up(setting: Setting, hyper: Hyper, run: Run) -> Run:
+    """The steps before the first update."""
+    words = words_per_iteration(setting)
+
+    def body(run: Run, step: jax.Array) -> tuple[Run, None]:
+        drawn = jax.random.bits(jax.random.fold_in(run.key, step), (words,))
+        return act(setting, hyper, run, step, drawn[setting.agent.batch_size :]), None
+
+    return jax.lax.scan(body, run, jnp.arange(0, setting.agent.learn_from, STRIDE))[0]
+
+
+def blocks(
+    setting: Setting, hypers: Hyper, runs: Run, step: jax.Array, count: int
+) -> tuple[Run, Losses]:
+    """`count` blocks of all runs, from step counter `step` on; mean losses ``[count, runs]``."""
+    every = jax.vmap(functools.partial(iteration, setting), in_axes=(0, 0, None))
+
+    def body(runs: Run, step: jax.Array) -> tuple[Run, Losses]:
+        return every(hypers, runs, step)
+
+    def block(runs: Run, step: jax.Array) -> tuple[Run, Losses]:
+        runs = runs._replace(target=runs.params)
+        steps = step + jnp.arange(0, setting.agent.sync_every, STRIDE)
+        runs, losses = jax.lax.scan(body, runs, steps)
+        return runs, jax.tree.map(lambda x: x.mean(axis=0), losses)
+
+    starts = step + jnp.arange(count) * setting.agent.sync_every
+    return jax.lax.scan(block, runs, starts)
+
+
+def settled(setting: Setting, hypers: Hyper, runs: Run, step: jax.Array) -> Params:
+    """The weights after the update that is due at `step`, a multiple of 1,000: what is evaluated.
+
+    The next block does the same update again, from the same random words.
+    """
+    words = words_per_iteration(setting)
+
+    def one(hyper: Hyper, run: Run) -> Params:
+        drawn = jax.random.bits(jax.random.fold_in(run.key, step), (words,))
+        run = run._replace(target=run.params)
+        return learn(setting, hyper, run, step, drawn[: setting.agent.batch_size])[0].params
+
+    return jax.vmap(one)(hypers, runs)

@@ -1,0 +1,90 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from qduet import networks
+from qduet.agents import AGENTS
+from qduet.evaluation import evaluate, summarise
+from qduet.minatar import Environment, Outcome
+
+LONGEST = 300
+
+
+def clock(state, action, draws):
+    """A game of known length that pays 1 per step; the state counts down."""
+    left = state - 1
+    return Outcome(jnp.where(left == 0, LONGEST, left), jnp.float32(1), left == 0)
+
+
+GAME = Environment(
+    name="clock",
+    channels=("none",),
+    actions=(0, 1),
+    num_draws=1,
+    reset=lambda draws: (draws[0] % LONGEST + 1).astype(jnp.int32),
+    step=clock,
+    rows=lambda state: jnp.zeros((1, 10), jnp.uint32),
+)
+
+
+@pytest.fixture(scope="module")
+def evaluation():
+    uniform = networks.Uniform(jnp.bool_(True), jnp.bool_(True))
+    keys = jax.random.split(jax.random.key(0), 2)
+    params = jax.vmap(lambda key: networks.init(key, 1, 2, uniform))(keys)
+    families = jax.tree.map(lambda x: jnp.stack([x, x]), AGENTS["rdq"].family())
+    return params, evaluate(GAME, params, families, keys, episodes=200, discount=0.9)
+
+
+def test_every_episode_counts_once_whatever_its_length(evaluation):
+    """Lengths are uniform on 1…300: were short episodes repeated, their mean would be far lower."""
+    lengths = evaluation[1].episodes.length
+    assert lengths.shape == (2, 200)
+    assert lengths.min() >= 1
+    assert lengths.max() > 250
+    standard_error = np.sqrt(300**2 / 12 / 400)
+    assert abs(lengths.mean() - 150.5) < 4 * standard_error
+    np.testing.assert_array_equal(evaluation[1].episodes.undiscounted, lengths)
+
+
+def test_discounted_returns_are_geometric_sums(evaluation):
+    episodes = evaluation[1].episodes
+    n = episodes.length.astype(np.float64)
+    np.testing.assert_allclose(episodes.discounted, (1 - 0.9**n) / 0.1, rtol=1e-4)
+    # Σ_t G_t with G_t = (1 − γ^(n−t)) / (1 − γ), t = 0…n−1
+    total = [sum((1 - 0.9**k) / 0.1 for k in range(1, int(m) + 1)) for m in n.ravel()]
+    np.testing.assert_allclose(episodes.returns_to_go.ravel(), total, rtol=1e-4)
+
+
+def test_q_is_read_at_the_action_taken(evaluation):
+    """The board is always empty, so Q is constant: mean Q lies between its two values."""
+    params, result = evaluation
+    columns = summarise(result)
+    for i in range(2):
+        run = jax.tree.map(lambda x, i=i: x[i], params)
+        values = networks.apply(run, jnp.zeros((10, 10, 1)))
+        q = np.asarray(values.v + values.adv)
+        greedy, other = float(q.max()), float(q.min())
+        expected = 0.995 * greedy + 0.005 * other  # ε = 0.01, half of it on the greedy action
+        assert columns["q_value_mean"][i] == pytest.approx(expected, abs=0.002 * (greedy - other))
+        assert columns["v_rms"][i] == pytest.approx(abs(float(values.v)), rel=1e-4)
+        assert columns["mean_adv_abs"][i] == pytest.approx(abs(float(values.adv.mean())), rel=1e-4)
+        assert columns["q_overestimation"][i] == pytest.approx(
+            columns["q_value_mean"][i]
+            - result.episodes.returns_to_go[i].sum() / result.episodes.length[i].sum(),
+            rel=1e-4,
+        )
+
+
+def test_the_guard_reports_what_it_cut():
+    endless = GAME._replace(
+        step=lambda state, action, draws: Outcome(state, jnp.float32(0), jnp.bool_(False))
+    )
+    uniform = networks.Uniform(jnp.bool_(True), jnp.bool_(True))
+    key = jax.random.split(jax.random.key(0), 1)
+    params = jax.vmap(lambda key: networks.init(key, 1, 2, uniform))(key)
+    family = jax.tree.map(lambda x: x[None], AGENTS["rdq"].family())
+    result = evaluate(endless, params, family, key, episodes=3, guard=100)
+    assert result.cut.tolist() == [3]
+    assert (result.episodes.length == 100).all()

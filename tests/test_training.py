@@ -1,0 +1,156 @@
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from qduet import networks, training
+from qduet.agents import make_agent
+from qduet.minatar import make
+from qduet.training import Adam, Setting
+
+SETTING = Setting(make("MinAtar/Breakout-v1"), make_agent("rdq", capacity=400))
+
+
+def start(seeds, agent=SETTING.agent):
+    stack = lambda x: jax.tree.map(lambda *y: jnp.stack(y), *[x] * len(seeds))
+    keys = jax.vmap(jax.random.key)(jnp.array(seeds, jnp.uint32))
+    hypers = stack(training.hyper(agent))
+    runs = jax.vmap(functools.partial(training.init, SETTING))(stack(agent.uniform()), keys)
+    return hypers, jax.jit(jax.vmap(functools.partial(training.warm_up, SETTING)))(hypers, runs)
+
+
+@pytest.fixture(scope="module")
+def warm():
+    return start([3, 8])
+
+
+def run_of(runs, i):
+    return jax.tree.map(lambda x: x[i], runs)
+
+
+def test_warm_up_is_a_thousand_uniform_steps(warm):
+    """ε = 1 throughout, so the steps can be taken again one by one with actions from the words."""
+    env, run = SETTING.env, run_of(warm[1], 0)
+    fresh = training.init(SETTING, SETTING.agent.uniform(), jax.random.key(3))
+    state, step_env = fresh.env, jax.jit(env.step)
+    count = training.words_per_iteration(SETTING)
+    size = 404
+    for t in range(0, 1000, 4):
+        words = jax.random.bits(jax.random.fold_in(run.key, t), (count,))[32:]
+        for i, word in enumerate(np.asarray(words).reshape(4, -1)):
+            action = int(word[1]) * env.num_actions >> 32
+            state, reward, ended = step_env(state, jnp.int32(action), jnp.asarray(word[2:]))
+            if t + i >= 600:  # the last 400 are still there
+                slot = (t + i) % size
+                assert int(run.replay.actions[slot]) == (-1 - action if ended else action)
+                assert int(run.replay.rewards[slot]) == int(reward)
+                now = (t + i + 4) % size
+                np.testing.assert_array_equal(run.replay.observations[now], env.pack(state))
+    jax.tree.map(np.testing.assert_array_equal, run.env, state)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "step", "expected"),
+    [
+        ("paper", 0, 1.0),
+        ("paper", 1_000, 1.0),
+        ("paper", 126_000, 1 - 0.99 / 2),
+        ("paper", 251_000, 0.01),
+        ("paper", 9_000_000, 0.01),
+        ("reference", 0, 1.0),
+        ("reference", 125_000, 1 - 0.99 / 2),
+        ("reference", 250_000, 0.01),
+    ],
+)
+def test_exploration_falls_as_each_protocol_says(protocol, step, expected):
+    hyper = training.hyper(make_agent("dqn", protocol=protocol))
+    assert float(training.epsilon(SETTING, hyper, step)) == pytest.approx(expected, abs=1e-6)
+
+
+def test_an_update_is_optax_adam_on_the_same_gradient(warm):
+    """Three updates in a row: moments, bias correction and the place of ε must all be right."""
+    hypers, runs = warm
+    hyper, run = run_of(hypers, 0), run_of(runs, 0)
+    optimiser = optax.adam(2.5e-4, eps=3.125e-4)
+    params, state = run.params, optimiser.init(run.params)
+    words = jax.random.bits(jax.random.key(5), (3, 32))
+    learn = jax.jit(functools.partial(training.learn, SETTING))
+    for i in range(3):
+        after, _ = learn(hyper, run, jnp.int32(1000 + 4 * i), words[i])
+        # the gradient is what moved the first moment: m' = 0.9 m + 0.1 g
+        gradient = jax.tree.map(lambda m2, m: (m2 - 0.9 * m) / 0.1, after.adam.m, run.adam.m)
+        updates, state = optimiser.update(gradient, state)
+        params = optax.apply_updates(params, updates)
+        jax.tree.map(
+            lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-7),
+            after.params,
+            params,
+        )
+        run = after
+
+
+def test_the_update_descends_the_loss_of_its_batch(warm):
+    hyper, run = run_of(warm[0], 0), run_of(warm[1], 0)
+    words = jax.random.bits(jax.random.key(5), (32,))
+    learn = jax.jit(functools.partial(training.learn, SETTING))
+    first = None
+    for i in range(60):
+        run, losses = learn(hyper, run, jnp.int32(1000 + 4 * i), words)
+        first = first if first is not None else float(losses.total)
+    assert float(losses.total) < 0.5 * first
+
+
+def test_a_block_copies_the_target_then_updates_before_it_acts(warm):
+    hypers, runs = warm
+    keep = jax.tree.map(jnp.copy, runs)
+    due = jax.jit(functools.partial(training.settled, SETTING))(hypers, runs, jnp.int32(1000))
+    synced = runs._replace(target=runs.params)
+    one = jax.jit(jax.vmap(functools.partial(training.iteration, SETTING), (0, 0, None)))
+    after, _ = one(hypers, synced, jnp.int32(1000))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-7), due, after.params)
+    block = jax.jit(functools.partial(training.blocks, SETTING, count=1))
+    done, losses = block(hypers, keep, jnp.int32(1000))
+    np.testing.assert_array_equal(done.target.conv.w, runs.params.conv.w)
+    assert losses.total.shape == (1, 2)
+    assert bool(jnp.isfinite(losses.total).all())
+    moved = jnp.abs(done.params.conv.w - runs.params.conv.w).max()
+    assert float(moved) > 1e-4
+
+
+def test_seeds_differ_in_weights_experience_and_sampling(warm):
+    a, b = run_of(warm[1], 0), run_of(warm[1], 1)
+    assert not jnp.allclose(a.params.conv.w, b.params.conv.w)
+    assert not jnp.array_equal(a.replay.actions, b.replay.actions)
+    assert not jnp.array_equal(a.replay.observations, b.replay.observations)
+    bits = [jax.random.bits(jax.random.fold_in(r.key, 1000), (32,)) for r in (a, b)]
+    assert not jnp.array_equal(*bits)
+
+
+def test_a_seed_alone_is_the_same_run_as_in_a_batch(warm):
+    hypers, runs = start([8])
+    alone, among = run_of(runs, 0), run_of(warm[1], 1)
+    np.testing.assert_array_equal(alone.replay.actions, among.replay.actions)
+    np.testing.assert_array_equal(alone.replay.observations, among.replay.observations)
+    learn = jax.jit(jax.vmap(functools.partial(training.learn, SETTING), (0, 0, None, 0)))
+    words = jax.random.bits(jax.random.key(1), (2, 32))
+    one, _ = learn(hypers, runs, jnp.int32(1000), words[1:])
+    two, _ = learn(warm[0], warm[1], jnp.int32(1000), words)
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a[0], b[1], atol=1e-6), one.params, two.params
+    )
+
+
+def test_dqn_never_moves_the_state_value_stream():
+    agent = make_agent("dqn", capacity=400)
+    hypers, runs = start([0], agent)
+    run, hyper = run_of(runs, 0), run_of(hypers, 0)
+    after, _ = jax.jit(functools.partial(training.learn, SETTING))(
+        hyper, run, jnp.int32(1000), jax.random.bits(jax.random.key(0), (32,))
+    )
+    np.testing.assert_array_equal(after.params.v_hidden.w, run.params.v_hidden.w)
+    assert isinstance(after.adam, Adam)
+    assert isinstance(after.params, networks.Params)
+    assert not jnp.array_equal(after.params.adv.w, run.params.adv.w)
