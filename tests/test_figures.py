@@ -46,6 +46,22 @@ def test_right_panel_has_one_point_per_number_of_actions(figure):
     assert list(figure.axes[2].lines[0].get_xdata()) == [2, 18]
 
 
+@pytest.mark.parametrize("far", [377.0, np.inf])
+def test_a_held_out_auc_outside_the_panel_is_shown_at_its_edge(results, far):
+    """One bad run can make it huge, or infinite; neither may squash the panel or vanish."""
+    summary = summarise_all(results)
+    rule = summary[18]["qvmax"]
+    held_out = rule.held_out._replace(auc=rule.held_out.auc._replace(mean=far))
+    summary[18]["qvmax"] = rule._replace(held_out=held_out)
+    right = tabular_figure(results, summary).axes[2]
+    _, top = right.get_ylim()
+    assert top < 150
+    triangles = [line for line in right.lines if line.get_marker() == "^"]
+    assert [(*line.get_xdata(), *line.get_ydata()) for line in triangles] == [(18, top)]
+    crosses = [line for line in right.lines if line.get_marker() == "x"]
+    assert sorted(len(line.get_xdata()) for line in crosses) == [1, 2, 2]
+
+
 def test_every_axis_has_a_label_and_every_rule_a_legend(results, figure):
     for axes in figure.axes:
         assert axes.get_xlabel()

@@ -54,6 +54,12 @@ def test_best_step_size_never_has_a_diverged_run():
     assert stats.best(aucs).which == 0
 
 
+def test_the_best_step_size_has_the_least_mean():
+    # Means 4 and 3, medians 1 and 3: one bad seed counts, as in the paper's choice.
+    choice = stats.best(np.array([[1.0, 3.0], [1.0, 3.0], [10.0, 3.0]]))
+    assert (choice.which, choice.auc.mean) == (1, 3.0)
+
+
 def test_held_out_chooses_on_even_seeds_and_reports_odd_ones():
     # Even seeds like step size 1, odd ones step size 0.
     aucs = np.array([[9.0, 1.0], [2.0, 8.0], [9.0, 1.0], [2.0, 10.0]])

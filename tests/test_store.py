@@ -62,11 +62,21 @@ def test_a_truncated_or_foreign_file_is_damaged(cell):
         assert cell.read_bytes() == content  # left as it is
 
 
-def test_edited_numbers_with_a_valid_archive_are_noticed(cell):
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda m: {**m, "x": m["x"] + 1},
+        lambda m: {**m, "x": m["n"], "n": m["x"]},
+        lambda m: {**m, "x": m["x"].reshape(3, 2)},
+        lambda m: {**m, "n": m["n"].view(np.uint32)},
+        lambda m: {**m, "settings": store.to_json({**SETTINGS, "seeds": 4})},
+    ],
+    ids=["number", "names", "shape", "dtype", "settings"],
+)
+def test_edits_with_a_valid_archive_are_noticed(cell, edit):
     with np.load(cell) as file:
         members = dict(file)
-    members["x"] = members["x"] + 1
-    np.savez(cell, **members)
+    np.savez(cell, **edit(members))
     with pytest.raises(InputError, match="damaged"):
         store.read_cell(cell, SETTINGS)
 

@@ -8,7 +8,7 @@ best one, and nothing is dropped.
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats as scipy_stats
+from scipy.special import stdtrit  # Student's t quantile; scipy.stats is slow to import
 
 
 class Interval(NamedTuple):
@@ -38,7 +38,7 @@ def mean_interval(samples: np.ndarray) -> Interval:
     if n < 2 or not np.isfinite(mean):
         return Interval(mean, np.nan, np.nan, n)
     error = float(np.std(samples, ddof=1)) / np.sqrt(n)
-    half = float(scipy_stats.t.ppf(0.975, n - 1)) * error
+    half = float(stdtrit(n - 1, 0.975)) * error
     return Interval(mean, mean - half, mean + half, n)
 
 
@@ -57,8 +57,9 @@ def auc(percent: np.ndarray) -> np.ndarray:
 def pooled_interval(percent: np.ndarray) -> Interval:
     """The released code's AUC interval: seeds × points pooled as if all were independent.
 
-    It is far too narrow, since the points of one curve are not independent; it is here so that the
-    published shading can be drawn (``protocol="reference"``). `percent` is ``[seeds, points]``.
+    It mixes how a curve falls over time with how seeds differ, so it says nothing of the latter: it
+    may be too wide or too narrow. It is here so that the published shading can be drawn
+    (``protocol="reference"``). `percent` is ``[seeds, points]``.
     """
     samples = percent.astype(np.float64).ravel()
     mean = float(samples.mean())

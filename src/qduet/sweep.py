@@ -81,14 +81,15 @@ def sweep(
       steps: environment steps per trial, a multiple of `record_every`.
       record_every: steps between two points of a curve.
       behaviour: action probabilities ``[S, A]`` (uniform by default), or `EpsilonGreedy`.
-      targets: what a rule with that `Rule.goal` is measured against; by default `error_targets`.
+      targets: what a rule with that `Rule.goal` is measured against; by default `error_targets`
+        of the fixed behaviour.
       init_std: V_0 and A_0 are drawn from N(0, init_std²).
       joint_initial_error: 100 % is the error of V_0 + A_0 for all rules, not of their own Q_0.
       dtype: float32 or float64.
       workers: threads on CPU; all cores by default.
       on_progress: called from any thread with the number of updates done since its last call.
     """
-    alphas = _check(rules, step_sizes, seeds, steps, record_every, init_std, behaviour)
+    alphas = _check(rules, step_sizes, seeds, steps, record_every, init_std, behaviour, targets)
     epsilon = behaviour.epsilon if isinstance(behaviour, EpsilonGreedy) else None
     if behaviour is None or isinstance(behaviour, EpsilonGreedy):
         policy = uniform_policy(mdp)
@@ -221,6 +222,7 @@ def _check(
     record_every: int,
     init_std: float,
     behaviour: Any,
+    targets: Any,
 ) -> np.ndarray:
     """The step sizes as an array; raises if anything cannot be run."""
     alphas = np.asarray(step_sizes, np.float64)
@@ -240,4 +242,9 @@ def _check(
         for name, rule in rules.items():
             if rule.q is None:
                 raise InputError(f"{name} learns no action values to act ε-greedily on")
+            if rule.goal == "behaviour" and targets is None:
+                raise InputError(
+                    f"{name} estimates a fixed policy's values, which an ε-greedy behaviour does "
+                    "not have: leave the behaviour fixed, or pass targets"
+                )
     return alphas

@@ -18,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "reproduce": "compute and draw the paper's figures",
     "tabular": "run one tabular rule with one setting",
     "theory": "check every claim of the paper on random MDPs, or on yours",
+    "bench": "time each part of the project on this machine",
 }
 """Each subcommand and the line that ``qduet --help`` shows for it."""
 
@@ -59,10 +60,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"qduet {qduet.__version__}")
-    parser.add_argument("command", metavar="COMMAND")
+    parser.add_argument("command", metavar="COMMAND", nargs="?")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     top = parser.parse_args(argv)
     try:
+        if top.command is None:
+            parser.error(f"COMMAND is missing: one of {', '.join(COMMANDS)}")
         if top.command not in COMMANDS:
             raise unknown_name("command", top.command, COMMANDS)
         args = _command_parser(top.command).parse_args(top.arguments)

@@ -32,6 +32,7 @@ def real(
     minimum: float, maximum: float, *, open_below: bool = False, open_above: bool = False
 ) -> Any:
     """A finite number between `minimum` and `maximum`."""
+    open_above = open_above or maximum == math.inf
     brackets = f"{'(' if open_below else '['}{minimum:g}, {maximum:g}{')' if open_above else ']'}"
 
     def parse(text: str) -> float:

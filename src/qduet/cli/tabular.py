@@ -27,9 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="on-policy",
         help=f"{', '.join(PROBLEMS)} (the paper's), or a toy-text id such as FrozenLake-v1",
     )
-    parser.add_argument(
-        "--actions", type=whole(1), default=18, help="|A| of the paper's problems (default 18)"
-    )
+    parser.add_argument("--actions", type=whole(1), help="|A| of the paper's problems (default 18)")
     parser.add_argument(
         "--step-size", type=real(0, np.inf, open_below=True), default=0.1, help="α (default 0.1)"
     )
@@ -121,10 +119,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _mdp(args: argparse.Namespace) -> MDP:
     if args.mdp in PROBLEMS:
-        return four_state(args.mdp, args.actions, args.discount)
+        return four_state(args.mdp, args.actions or 18, args.discount)
     if "-v" not in args.mdp:
         toy_text = ("FrozenLake-v1", "CliffWalking-v1", "Taxi-v3")
         raise unknown_name("MDP", args.mdp, (*PROBLEMS, *toy_text))
+    if args.actions is not None:
+        raise InputError(f"--actions belongs to {', '.join(PROBLEMS)}; {args.mdp} has its own")
     return from_gymnasium(args.mdp, 0.99 if args.discount is None else args.discount)
 
 

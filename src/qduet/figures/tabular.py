@@ -1,5 +1,7 @@
 """Figures 2, 3 and 5: error curves, AUC against step size, best AUC against |A|."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -8,6 +10,7 @@ from matplotlib.ticker import PercentFormatter
 from qduet import stats
 from qduet.experiments import Results
 from qduet.figures.style import colour, house_style, label
+from qduet.stats import Interval
 from qduet.summary import RuleSummary, Summary
 
 
@@ -16,7 +19,8 @@ def tabular_figure(results: Results, summary: Summary) -> Figure:
 
     Left: error curves at each rule's best step size, with 95 % bands over seeds. Centre: AUC of
     each step size, dashed at the least one, open circles on top where runs diverged. Right: best
-    AUC as |A| grows; crosses show the AUC of a step size chosen on the other half of the seeds.
+    AUC as |A| grows; crosses show the AUC of a step size chosen on the other half of the seeds,
+    triangles at the top edge those that lie outside of the panel.
     """
     experiment = results.experiment
     shown = experiment.actions[-1]
@@ -25,18 +29,19 @@ def tabular_figure(results: Results, summary: Summary) -> Figure:
         figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)  # type: ignore[union-attr, call-arg]
         left, centre, right = figure.subplots(1, 3)
         centre.set_xscale("log")
+        top = _top(rule.best.auc for by_rule in summary.values() for rule in by_rule.values())
         for name in results.rules:
             look = _Look(name, results.rules)
             _draw_curve(left, experiment.points, summary[shown][name], look)
             _draw_step_sizes(centre, summary[shown][name], look)
-            _draw_sizes(right, {n: by_rule[name] for n, by_rule in summary.items()}, look)
+            _draw_sizes(right, {n: by_rule[name] for n, by_rule in summary.items()}, look, top)
         _finish(left, "Environment steps", "RMS error", f"Learning curves, |A| = {shown}")
         left.set_ylim(bottom=0)
         left.set_xlim(0, experiment.steps)
         _finish(centre, "Step size α", "AUC", f"Step-size sweep, |A| = {shown}")
-        centre.set_ylim(0, _top(summary[shown]))
+        centre.set_ylim(0, _top(i for rule in summary[shown].values() for i in rule.intervals))
         _finish(right, "Number of actions |A|", "Best AUC", "Scaling with the action set")
-        right.set_ylim(bottom=0)
+        right.set_ylim(0, top)
         right.set_xticks(experiment.actions)
         for axes in (left, centre, right):
             axes.yaxis.set_major_formatter(PercentFormatter(decimals=0))
@@ -96,7 +101,7 @@ def _draw_step_sizes(axes: Axes, rule: RuleSummary, look: _Look) -> None:
     markers.set_in_layout(False)
 
 
-def _draw_sizes(axes: Axes, by_size: dict[int, RuleSummary], look: _Look) -> None:
+def _draw_sizes(axes: Axes, by_size: dict[int, RuleSummary], look: _Look, top: float) -> None:
     sizes = list(by_size)
     best = [rule.best.auc for rule in by_size.values()]
     axes.plot(
@@ -105,13 +110,17 @@ def _draw_sizes(axes: Axes, by_size: dict[int, RuleSummary], look: _Look) -> Non
     low, high = [b.low for b in best], [b.high for b in best]
     axes.fill_between(sizes, low, high, color=look.colour, alpha=0.2, linewidth=0)
     held = [(n, rule.held_out.auc.mean) for n, rule in by_size.items() if rule.held_out]
-    if held:
-        axes.plot(*zip(*held, strict=True), "x", color=look.colour, markersize=5)
+    inside = [(n, auc) for n, auc in held if auc <= top]
+    axes.plot(*np.transpose(inside or np.empty((0, 2))), "x", color=look.colour, markersize=5)
+    outside = [n for n, auc in held if not auc <= top]
+    if outside:
+        edge = [top] * len(outside)
+        axes.plot(outside, edge, "^", color=look.colour, markersize=5, clip_on=False)
 
 
-def _top(by_rule: dict[str, RuleSummary]) -> float:
-    """The upper end of the AUC axis: all that is finite, but no more than 150 %."""
-    means = [i.mean for rule in by_rule.values() for i in rule.intervals if np.isfinite(i.mean)]
+def _top(aucs: Iterable[Interval]) -> float:
+    """The upper end of an AUC axis: all means that are finite, but no more than 150 %."""
+    means = [interval.mean for interval in aucs if np.isfinite(interval.mean)]
     return float(np.clip(1.08 * max(means, default=100.0), 10.0, 150.0))
 
 

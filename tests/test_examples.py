@@ -1,0 +1,82 @@
+import importlib.util
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from qduet.experience import draw_chance
+from qduet.mdp import four_state, optimum
+from qduet.rules import hard_rdq, q_learning
+from qduet.sweep import sweep
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def own_rule():
+    spec = importlib.util.spec_from_file_location("own_rule", ROOT / "examples" / "own_rule.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def curves(rule, step_sizes):
+    mdp = four_state("dueling", 3)
+    options = {"seeds": range(2), "steps": 400, "init_std": 2.0, "dtype": np.float64}
+    return sweep(mdp, {"mine": rule}, step_sizes, **options)["mine"].percent
+
+
+@pytest.mark.parametrize(
+    ("share", "other", "factor"), [(0.0, q_learning(), 1.0), (0.5, hard_rdq(), 0.5)]
+)
+def test_own_rule_has_the_two_special_cases_it_names(own_rule, share, other, factor):
+    alphas = np.array([0.1, 0.6])
+    expected = curves(other, factor * alphas)
+    np.testing.assert_allclose(curves(own_rule.shared_rdq(share), alphas), expected, rtol=1e-10)
+
+
+def test_own_rule_is_what_plain_numpy_computes(own_rule):
+    mdp = four_state("dueling", 3)
+    chance = draw_chance(1, mdp, 400, 2.0, np.float64)
+    v, adv, target = chance.v.copy(), chance.adv.copy(), optimum(mdp).q
+    error = lambda: np.sqrt(np.mean((v[:, None] + adv - target) ** 2))
+    first, s = error(), 0
+    for u_action, u_state in zip(chance.luck.action, chance.luck.next_state, strict=True):
+        a, s2 = int(3 * u_action), int(4 * u_state)
+        reward = 1.0 if a == 0 else -1.0
+        delta = reward + 0.999 * max(v[s2] + adv[s2]) - v[s] - adv[s, a]
+        v[s] += 0.6 * 0.75 * delta
+        adv[s, a] += 0.6 * 0.25 * delta
+        s = s2
+    last = curves(own_rule.shared_rdq(0.75), [0.6])[1, 0, -1]
+    assert last == pytest.approx(100 * error() / first, rel=1e-10)
+
+
+def test_own_rule_joins_figure_5(own_rule, tmp_path, capsys):
+    results = own_rule.main(tmp_path)
+    assert results.rules[-3:] == ("rdq-share-0.25", "rdq-share-0.5", "rdq-share-0.75")
+    assert "best AUC" in capsys.readouterr().out
+    # Shares of 1/2 at α = 1 would be Hard RDQ at α = 1/2; at |A| = 18 both start from one seed.
+    cells = results.cells[18]
+    np.testing.assert_array_equal(
+        cells["rdq-share-0.5"].initial_error, cells["hard_rdq"].initial_error
+    )
+    for suffix in ("png", "pdf", "svg"):
+        assert (tmp_path / f"figure5-own-rule.{suffix}").stat().st_size > 1000
+
+
+BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize("code", BLOCKS, ids=lambda code: code.splitlines()[-1][:30])
+def test_the_readme_code_runs_as_printed(code, capsys):
+    exec(compile(code, "README.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("[")
+
+
+def test_the_readme_has_code_and_its_links_lead_somewhere():
+    assert len(BLOCKS) == 2
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        for link in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8")):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
