@@ -6,13 +6,14 @@ INPUTS := pyproject.toml constraints.txt
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test check format bench clean
+.PHONY: help reproduce test check format bench soak clean
 
 help:
 	@echo "make reproduce   set up, then draw the paper's figures into out/"
 	@echo "make test        set up, then run the test suite"
 	@echo "make check       lint, format and type checks"
 	@echo "make bench       time the tabular sweep"
+	@echo "make soak        compare a million steps of each MinAtar game with the original"
 	@echo "make clean       remove .venv and caches (results stay)"
 
 $(VENV)/bin/python:
@@ -47,6 +48,9 @@ format: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed
 	@$(BIN)/qduet bench
+
+soak: $(VENV)/.installed-dev
+	@$(BIN)/python -m qduet.minatar.parity --steps 1000000
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

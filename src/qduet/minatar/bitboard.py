@@ -65,10 +65,11 @@ def highest(mask: jax.Array) -> jax.Array:
 
 
 def computed_once(value: jax.Array) -> jax.Array:
-    """`value` (uint32[] or bool[]) unchanged, as the union of its two halves.
+    """`value` (uint32 or bool, of any shape) unchanged, as the union of its two halves.
 
     XLA's CPU compiler repeats the computation of a value in each of its users, which for a value
-    that everything depends on is ruinous, but it never repeats a reduction.
+    that much depends on is ruinous, but it never repeats a reduction.
     """
-    halves = value.astype(jnp.uint32) & jnp.array([0x0000FFFF, 0xFFFF0000], jnp.uint32)
-    return jax.lax.reduce_or(halves, axes=(0,)).astype(value.dtype)
+    halves = jnp.array([0x0000FFFF, 0xFFFF0000], jnp.uint32).reshape(2, *[1] * value.ndim)
+    parts = value.astype(jnp.uint32)[None] & halves
+    return jax.lax.reduce_or(parts, axes=(0,)).astype(value.dtype)

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from qduet.minatar import chance
-from qduet.minatar.bitboard import cell, cell_if, middle_rows, one_cell
+from qduet.minatar.bitboard import cell, computed_once, middle_rows, one_cell
 from qduet.minatar.packing import SIZE
 from qduet.minatar.types import ALL_ACTIONS, DOWN, NOOP, UP, Environment, Outcome
 
@@ -125,11 +125,14 @@ def rows(state: FreewayState) -> jax.Array:
     """The picture, uint32[7, 10]; a car's trail is in the channel of its speed."""
     behind = jnp.where(state.moves_right, state.car_x - 1, state.car_x + 1)
     behind = jnp.where(behind < 0, SIZE - 1, jnp.where(behind == SIZE, 0, behind))
-    trails = [
-        middle_rows(cell_if(state.car_speed == speed, behind)) for speed in range(1, NUM_SPEEDS + 1)
+    cars, trails = computed_once(cell(state.car_x)), computed_once(cell(behind))
+    speed = computed_once(state.car_speed.astype(jnp.uint32))
+    trails_by_speed = [
+        middle_rows(jnp.where(speed == one_speed, trails, jnp.uint32(0)))
+        for one_speed in range(1, NUM_SPEEDS + 1)
     ]
     chicken = one_cell(state.chicken_y, jnp.int32(CHICKEN_X))
-    return jnp.stack([chicken, middle_rows(cell(state.car_x)), *trails])
+    return jnp.stack([chicken, middle_rows(cars), *trails_by_speed])
 
 
 def game(*, difficulty_ramping: bool = True) -> Environment:
