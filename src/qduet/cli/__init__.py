@@ -15,7 +15,9 @@ from typing import NoReturn
 import qduet
 from qduet.errors import InputError, unknown_name
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "play": "play a MinAtar game by keyboard in the terminal",
+}
 """Each subcommand and the line that ``qduet --help`` shows for it."""
 
 

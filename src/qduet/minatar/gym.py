@@ -29,8 +29,8 @@ class MinAtarEnv(gymnasium.Env[np.ndarray, np.integer]):
     * `reset(seed=s)` starts from scratch: the same seed and actions give the same game. `reset()`
       goes on in the same stream of draws, and the last action survives it, as in the original.
     * `terminated` is the end of the game; `truncated` is always False, for there is no time limit.
-    * A step after the end leaves the game as it is and returns reward 0 and `terminated` again, as in the
-      original.
+    * A step after the end leaves the game as it is and returns reward 0 and `terminated` again, as
+      in the original.
     """
 
     metadata = {"render_modes": ["rgb_array", "ansi"], "render_fps": 10}  # noqa: RUF012

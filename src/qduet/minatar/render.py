@@ -77,21 +77,18 @@ def board(
 ) -> list[str]:
     """The picture as 10 `height` lines of 10 `width` characters: coloured blanks, or letters."""
     table = colours(len(channels), palette=palette)
-    symbols = (*letters(channels), "·")
+    symbols = letters(channels)
+    dot = f"\x1b[2m{'·':^{width}}{RESET}" if colour else f"{'·':^{width}}"
     lines = []
     for row in top_channel(observation):
-        cells = [
-            f"{background(table[c])}{' ' * width}{RESET}"
-            if colour and c >= 0
-            # A cell without anything is a dot in the middle, so that distances can be seen.
-            else (symbols[c] if not colour or c < 0 else " ").center(width)
-            for c in row
-        ]
-        lines.append("".join(cells))
-        blank = [
-            cell if colour and c >= 0 else " " * width for c, cell in zip(row, cells, strict=True)
-        ]
-        lines.extend(["".join(blank)] * (height - 1))
+        if colour:
+            things = {c: f"{background(table[c])}{' ' * width}{RESET}" for c in row if c >= 0}
+        else:
+            things = {c: f"{symbols[c]:^{width}}" for c in row if c >= 0}
+        # A cell without anything is a dot, so that distances can be seen.
+        lines.append("".join(things.get(c, dot) for c in row))
+        below = things if colour else {}
+        lines += ["".join(below.get(c, " " * width) for c in row)] * (height - 1)
     return lines
 
 
