@@ -17,6 +17,8 @@ from qduet.errors import InputError, unknown_name
 
 COMMANDS: dict[str, str] = {
     "play": "play a MinAtar game by keyboard in the terminal",
+    "conformance": "examine which rules of the original MinAtar a port follows",
+    "bench": "measure speed on this machine",
 }
 """Each subcommand and the line that ``qduet --help`` shows for it."""
 
