@@ -62,14 +62,3 @@ def highest(mask: jax.Array) -> jax.Array:
     """The highest set bit, alone; 0 for an empty mask."""
     # The shift by 32 that an empty mask asks for gives 0 in XLA.
     return jnp.uint32(2**31) >> jax.lax.clz(mask)
-
-
-def computed_once(value: jax.Array) -> jax.Array:
-    """`value` (uint32 or bool, of any shape) unchanged, as the union of its two halves.
-
-    XLA's CPU compiler repeats the computation of a value in each of its users, which for a value
-    that much depends on is ruinous, but it never repeats a reduction.
-    """
-    halves = jnp.array([0x0000FFFF, 0xFFFF0000], jnp.uint32).reshape(2, *[1] * value.ndim)
-    parts = value.astype(jnp.uint32)[None] & halves
-    return jax.lax.reduce_or(parts, axes=(0,)).astype(value.dtype)

@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 
 from qduet.minatar import chance
-from qduet.minatar.bitboard import cell, computed_once, middle_rows, one_cell
-from qduet.minatar.packing import SIZE
+from qduet.minatar.bitboard import cell, middle_rows, one_cell
+from qduet.minatar.packing import SIZE, computed_once
 from qduet.minatar.types import ALL_ACTIONS, DOWN, NOOP, UP, Environment, Outcome
 
 CHANNELS = ("chicken", "car", "speed1", "speed2", "speed3", "speed4", "speed5")

@@ -12,7 +12,7 @@ import numpy as np
 
 from qduet.errors import InputError
 from qduet.minatar import chance
-from qduet.minatar.bitboard import computed_once
+from qduet.minatar.packing import computed_once
 from qduet.minatar.types import ACTION_NAMES, NOOP, Environment, Outcome, State
 
 

@@ -17,16 +17,27 @@ def packed_size(num_channels: int) -> int:
     return -(-num_channels * SIZE * SIZE // 8)
 
 
+def computed_once(value: jax.Array) -> jax.Array:
+    """`value` (uint32 or bool, of any shape) unchanged, as the union of its two halves.
+
+    XLA's CPU compiler repeats the computation of a value in each of its users, which for a value
+    that much depends on is ruinous, but it never repeats a reduction.
+    """
+    halves = jnp.array([0x0000FFFF, 0xFFFF0000], jnp.uint32).reshape(2, *[1] * value.ndim)
+    parts = value.astype(jnp.uint32)[None] & halves
+    return jax.lax.reduce_or(parts, axes=(0,)).astype(value.dtype)
+
+
 def dense(rows: jax.Array) -> jax.Array:
     """Row masks [channels, 10] -> bool[10, 10, channels]."""
     columns = jnp.arange(SIZE, dtype=rows.dtype)[None, :, None]
-    return (rows.T[:, None, :] >> columns) & 1 == 1
+    return (computed_once(rows).T[:, None, :] >> columns) & 1 == 1
 
 
 def pack(rows: jax.Array) -> jax.Array:
     """Row masks [channels, 10] -> uint8[packed_size(channels)]."""
     num_channels = rows.shape[0]
-    flat = rows.reshape(-1)
+    flat = computed_once(rows).reshape(-1)
     flat = jnp.pad(flat, (0, -flat.size % 4))
     a, b, c, d = (flat[i::4] for i in range(4))
     octets = (a, a >> 8 | b << 2, b >> 6 | c << 4, c >> 4 | d << 6, d >> 2)

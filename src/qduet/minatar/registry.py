@@ -55,10 +55,10 @@ def make(
     """
     full_id = canonical_id(env_id)
     name, version = full_id.removeprefix("MinAtar/").rsplit("-v", 1)
-    game = GAMES[name].game(difficulty_ramping=difficulty_ramping)
+    game = GAMES[name].game(difficulty_ramping=difficulty_ramping)._replace(name=full_id)
     return layers.play(
         game,
         actions=GAMES[name].MINIMAL_ACTIONS if version == "1" else game.actions,
         sticky_probability=sticky_probability,
         reset_when_over=auto_reset,
-    )._replace(name=full_id)
+    )

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from qduet.minatar.parity import views
+from qduet.minatar.parity.original import Original
 from qduet.minatar.parity.views import NOTHING
 
 Fuzz = Callable[[np.random.Generator], Any]
@@ -104,6 +105,15 @@ def seaquest(rng: np.random.Generator) -> Any:
     return view
 
 
+def free_surfacing(rng: np.random.Generator) -> Any:
+    """A new game of Seaquest as after surfacing with six: surfacing costs nothing any more."""
+    original = Original("Seaquest")
+    view = views.empty("Seaquest", 1)
+    original.read(view, 0)
+    view.diver_count[0] = -1
+    return view
+
+
 def near_player(view: Any, rng: np.random.Generator, reach: int) -> tuple[int, int]:
     """A cell of rows 1 to 8, often within `reach` columns and a row of the player."""
     if rng.random() < 0.5:
@@ -133,6 +143,13 @@ def add_seaquest_enemies(view: Any, rng: np.random.Generator) -> None:
     view.e_subs[0, subs:] = NOTHING
 
 
+def aim_both_at_one_enemy(view: Any, rng: np.random.Generator) -> None:
+    """Two bullets, from both sides, one step away from the first fish or sub."""
+    x, y = (view.e_fish if view.e_fish[0, 0, 0] != NOTHING else view.e_subs)[0, 0, :2]
+    if 1 <= x <= 8:
+        view.f_bullets[0] = rng.permutation([(x - 1, y, 1), (x + 1, y, 0)])
+
+
 def add_seaquest_things(view: Any, rng: np.random.Generator) -> None:
     """Bullets of both sides, and divers."""
     num_bullets = rng.integers(0, 2 if view.shot_timer[0] < 2 else 3)
@@ -140,6 +157,8 @@ def add_seaquest_things(view: Any, rng: np.random.Generator) -> None:
     view.f_bullets[0], view.divers[0] = NOTHING, NOTHING
     for i in range(num_bullets):
         view.f_bullets[0, i] = *near_player(view, rng, 3), rng.integers(2)
+    if num_bullets == 2 and rng.random() < 0.3:
+        aim_both_at_one_enemy(view, rng)
     together = near_player(view, rng, 1)
     for i in range(num_divers):
         cell = together if rng.random() < 0.5 else near_player(view, rng, 1)

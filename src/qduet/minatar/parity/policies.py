@@ -116,6 +116,12 @@ def crowd_with_fish(rng: np.random.Generator, words: np.ndarray) -> None:
     words[2] |= 1 << 31
 
 
+def crowd_with_subs(rng: np.random.Generator, words: np.ndarray) -> None:
+    """Seaquest: all enemies are subs from the left."""
+    words[1] >>= 2
+    words[2] &= 0x7FFFFFFF
+
+
 def crowd_with_gold(rng: np.random.Generator, words: np.ndarray) -> None:
     """Asterix: nearly everything is gold."""
     words[1] >>= 2

@@ -2,7 +2,7 @@
 
 from qduet.minatar.parity import fuzz, policies
 from qduet.minatar.parity.policies import random_words, sometimes
-from qduet.minatar.parity.recording import Recording, Scenario, record
+from qduet.minatar.parity.recording import Recording, Scenario, Words, record
 
 PLAIN = random_words()
 STEADY = random_words(sticky=0.0)
@@ -18,6 +18,18 @@ def common(state_fuzz: fuzz.Fuzz, fuzz_steps: int) -> tuple[Scenario, ...]:
         Scenario(
             "fuzzed, some steps", policies.uniform, PLAIN, fuzz=state_fuzz, fuzz_steps=fuzz_steps
         ),
+    )
+
+
+def crowded(name: str, words: Words) -> Scenario:
+    """Seaquest made as hard as it gets, soon after the start, and long enough to fill up."""
+    return Scenario(
+        name,
+        sometimes(policies.bobber, 0.9),
+        words,
+        immortal=True,
+        fuzz=fuzz.free_surfacing,
+        fuzz_steps=400,
     )
 
 
@@ -57,19 +69,18 @@ SEAQUEST = (
     Scenario("diver seeker, immortal", policies.diver_seeker(6), PLAIN, immortal=True),
     Scenario("deep", sometimes(policies.diver_seeker(9), 0.9), PLAIN, immortal=True),
     Scenario("bobber, immortal", policies.bobber, PLAIN, immortal=True),
+    crowded("one row of subs", random_words(forced=policies.crowd_one_row)),
+    crowded("full of fish", random_words(forced=policies.crowd_with_fish)),
+    crowded("full of subs", random_words(forced=policies.crowd_with_subs)),
     Scenario(
-        "one row of subs",
-        sometimes(policies.diver_seeker(1), 0.8),
-        random_words(forced=policies.crowd_one_row),
+        "no ramp",
+        policies.bobber,
+        PLAIN,
         immortal=True,
+        fuzz=fuzz.free_surfacing,
+        fuzz_steps=400,
+        difficulty_ramping=False,
     ),
-    Scenario(
-        "full of fish",
-        sometimes(policies.bobber, 0.8),
-        random_words(forced=policies.crowd_with_fish),
-        immortal=True,
-    ),
-    Scenario("no ramp", policies.bobber, PLAIN, immortal=True, difficulty_ramping=False),
 )
 
 SCENARIOS = {

@@ -31,7 +31,7 @@ def leaving(entries: np.ndarray) -> np.ndarray:
     return present(entries) & ((ahead(entries) < 0) | (ahead(entries) > 9))
 
 
-def at_player(entries: np.ndarray, x: np.ndarray, p: Any) -> np.ndarray:
+def at_player(entries: np.ndarray, x: np.ndarray, p: Any) -> Any:
     """Entries that are where the player is, taking `x` as their columns."""
     here = (x == p.after.sub_x[:, None]) & (entries[..., 1] == p.after.sub_y[:, None])
     return present(entries) & here
@@ -42,7 +42,7 @@ def moving(entries: np.ndarray) -> np.ndarray:
     return present(entries) & (entries[..., 3] == 0)
 
 
-def shot_in_flight(entries: np.ndarray, p: Any) -> np.ndarray:
+def shot_in_flight(entries: np.ndarray, p: Any) -> Any:
     """bool[n, k]: which entries are in a cell that a bullet of the player's flies into."""
     bullets = p.before.f_bullets
     same_x = ahead(bullets)[:, :, None] == entries[:, None, :, 0]
@@ -84,7 +84,7 @@ def spawn_blocked(p: Any) -> np.ndarray:
     return due & opposed.any(1)
 
 
-def spawn(p: Any, is_sub: bool) -> np.ndarray:
+def spawn(p: Any, is_sub: bool) -> Any:
     """A fish or a sub comes."""
     due = (p.before.e_spawn_timer == 0) & ~spawn_blocked(p)
     return due & ((p.words[:, 1] < 2**32 / 3) == is_sub)
@@ -93,6 +93,14 @@ def spawn(p: Any, is_sub: bool) -> np.ndarray:
 def two_targets(entries: np.ndarray, p: Any) -> Any:
     """A bullet flies into a cell with two of these enemies."""
     return shot_in_flight(entries, p).sum(1) >= 2
+
+
+def two_bullets_for_one(p: Any) -> np.ndarray:
+    """Both bullets fly into one cell, and hit one enemy there."""
+    first, second = p.before.f_bullets[:, 0], p.before.f_bullets[:, 1]
+    same_cell = (ahead(first) == ahead(second)) & (first[:, 1] == second[:, 1])
+    targets = shot_in_flight(p.before.e_fish, p).sum(1) + shot_in_flight(p.before.e_subs, p).sum(1)
+    return present(p.before.f_bullets).all(1) & same_cell & (targets == 1)
 
 
 def surfaced(p: Any) -> np.ndarray:
@@ -108,13 +116,13 @@ def bullet_touches(p: Any, moved: int) -> np.ndarray:
     return (e_bullets[rows, 1, y, from_left] == 1) | (e_bullets[rows, 0, y, from_right] == 1)
 
 
-def last_place_contested(p: Any) -> np.ndarray:
+def last_place_contested(p: Any) -> Any:
     """Two divers are at the player and there is one place left."""
     both = at_player(p.before.divers, p.before.divers[..., 0], p).sum(1) == 2
     return both & (p.before.diver_count == 5)
 
 
-def diver_met(p: Any) -> np.ndarray:
+def diver_met(p: Any) -> Any:
     """A diver is at the player before its move."""
     return at_player(p.before.divers, p.before.divers[..., 0], p).any(1)
 
@@ -162,6 +170,7 @@ SEAQUEST: dict[str, Event] = {
     ),
     "bullet hits the oldest of two fish": lambda p: two_targets(p.before.e_fish, p),
     "bullet hits the oldest of two enemy subs": lambda p: two_targets(p.before.e_subs, p),
+    "two bullets for one enemy": two_bullets_for_one,
     "two rewards in one step": lambda p: p.reward == 2,
     "fish runs into a bullet": lambda p: (
         runs_into_bullet(p.before.e_fish, p).any(1) & (p.reward > 0)
@@ -210,5 +219,7 @@ SEAQUEST: dict[str, Event] = {
         surfaced(p) & (p.before.e_spawn_speed > 1) & (p.after.ramp_index == p.before.ramp_index)
     ),
     "reward in the last step": lambda p: p.terminated & (p.reward > 0),
-    "ten or more enemies": lambda p: count(p.after.e_fish) + count(p.after.e_subs) >= 10,
+    "29 fish, the most there can be": lambda p: count(p.after.e_fish) == 29,
+    "29 enemy subs": lambda p: count(p.after.e_subs) == 29,
+    "8 enemy bullets, the most there can be": lambda p: p.after.e_bullets.sum((1, 2, 3)) == 8,
 }
