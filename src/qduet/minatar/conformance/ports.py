@@ -68,7 +68,7 @@ class JaxGame:
         batch: int,
     ):
         """`start(key) -> state, observation`; `advance(state, action, key) -> state, frame`."""
-        self.num_actions = num_actions
+        self.num_actions, self.start, self.advance = num_actions, start, advance
 
         @jax.jit
         def start_all(seed: jax.Array) -> tuple:

@@ -1,0 +1,6 @@
+"""What `qduet bench` measures, one module for each section.
+
+A section holds `DESCRIPTION` (one line), `add_arguments(parser)` for its options, `measure(args)`,
+which yields readings (NamedTuples of plain values) as they are taken, and `show(readings)`, which
+prints them as a table. `qduet.cli.bench` lists the sections.
+"""

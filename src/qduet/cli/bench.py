@@ -1,0 +1,68 @@
+"""`qduet bench`: speed on this machine, in sections."""
+
+import argparse
+import importlib
+import json
+import platform
+import sys
+from types import ModuleType
+from typing import Any
+
+HELP = "measure speed on this machine"
+EXAMPLE = """qduet bench --minatar
+qduet bench --minatar --games Seaquest --batch 1024 65536 --json"""
+
+SECTIONS = ("minatar",)
+"""Modules of `qduet.benchmarking`; the first is what `qduet bench` measures without an option."""
+
+
+def section(name: str) -> ModuleType:
+    """The module of a section."""
+    return importlib.import_module(f"qduet.benchmarking.{name}")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """One switch for each section, and the sections' own options."""
+    chosen = parser.add_mutually_exclusive_group()
+    for name in SECTIONS:
+        measured = section(name)
+        chosen.add_argument(
+            f"--{name}", action="store_const", const=name, dest="section", help=measured.DESCRIPTION
+        )
+        measured.add_arguments(parser.add_argument_group(f"options of --{name}"))
+    parser.set_defaults(section=SECTIONS[0])
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measures one section and prints what it found."""
+    measured = section(args.section)
+    readings: list[Any] = []
+    for reading in measured.measure(args):
+        readings.append(reading)
+        print(f"{len(readings)} readings", end="\r", file=sys.stderr, flush=True)
+    if args.json:
+        print(json.dumps(document(args.section, readings), indent=2))
+    else:
+        measured.show(readings)
+    return 0
+
+
+def document(name: str, readings: list[Any]) -> dict[str, Any]:
+    """The JSON document: the machine and every reading."""
+    import os
+
+    import jax
+
+    import qduet
+
+    return {
+        "section": name,
+        "qduet": qduet.__version__,
+        "jax": jax.__version__,
+        "python": platform.python_version(),
+        "device": jax.devices()[0].device_kind,
+        "platform": jax.devices()[0].platform,
+        "cpu_cores": os.cpu_count(),
+        "readings": [reading._asdict() for reading in readings],
+    }
