@@ -10,7 +10,7 @@ from qduet.errors import InputError, unknown_name
 if TYPE_CHECKING:
     from qduet.minatar.conformance import Finding, Port
 
-HELP = "which rules of the original MinAtar a port follows"
+HELP = "examine which rules of the original MinAtar a port follows"
 EXAMPLE = """qduet conformance gymnax
 qduet conformance pgx --game Seaquest --steps 20000 --json
 exit code: 0 nothing differs, 1 something differs, 2 bad input or not installed"""

@@ -1,5 +1,7 @@
 """The rules a port is examined for, and what was found about each."""
 
+import re
+from collections import Counter
 from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
@@ -9,7 +11,7 @@ import numpy as np
 from qduet.minatar.conformance import statistics
 from qduet.minatar.conformance.ports import OriginalGame, Port
 from qduet.minatar.conformance.statistics import LEVEL, Episodes
-from qduet.minatar.conformance.watch import Seen, watch_game
+from qduet.minatar.conformance.watch import Difference, Seen, watch_game
 from qduet.minatar.registry import GAMES
 
 STICKY = 0.1
@@ -88,8 +90,15 @@ def transitions(found: Material) -> tuple[Verdict, str]:
         return unchecked("no episode began as the original's do")
     if seen.impossible:
         count = f"{len(seen.impossible)} of {seen.steps} steps impossible in the original"
-        return judged(False, f"{count}; first: {seen.impossible[0]}")
+        kinds = ", ".join(f"{times} × {what}" for what, times in most_common(seen.impossible))
+        return judged(False, f"{count} ({kinds}); first: {seen.impossible[0]}")
     return judged(True, f"{seen.steps} steps in {seen.episodes} episodes, all possible")
+
+
+def most_common(differences: list[Difference]) -> list[tuple[str, int]]:
+    """The three most frequent kinds of difference, wherever on the board they are."""
+    kinds = (re.sub(r" at row \d+, column \d+", "", one.what) for one in differences)
+    return Counter(kinds).most_common(3)
 
 
 def sticky_actions(found: Material) -> tuple[Verdict, str]:
