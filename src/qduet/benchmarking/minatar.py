@@ -182,17 +182,24 @@ def show(readings: Iterable[Reading]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    columns = ("qduet packed", "qduet dense", "gymnax dense", "pgx dense", "minatar dense")
+    columns = {
+        "packed": "qduet packed",
+        "dense": "qduet dense",
+        "gymnax": "gymnax dense",
+        "pgx": "pgx dense",
+        "original": "minatar dense",
+    }
     table = Table(title=f"thousand steps per second, {jax.devices()[0].device_kind}", box=SIMPLE)
     table.add_column("game", no_wrap=True)
-    for name in ("batch", *columns, "packed / best port", "compile s"):
-        table.add_column(name, justify="right")
+    for name in ("batch", *columns, "ratio", "compile"):
+        table.add_column(name, justify="right", no_wrap=True)
     for row in rows(readings):
-        speeds = [row.speeds.get(name) for name in columns]
+        speeds = [row.speeds.get(name) for name in columns.values()]
         shown = [f"{speed / 1000:,.0f}" if speed else "absent" for speed in speeds]
         ratio = f"{row.ratio:.1f}×" if row.ratio else ""
-        table.add_row(row.game, f"{row.batch:,}", *shown, ratio, f"{row.compile_seconds:.1f}")
+        table.add_row(row.game, f"{row.batch:,}", *shown, ratio, f"{row.compile_seconds:.1f} s")
     Console().print(table)
+    print("packed, dense: ours; original: one game; ratio: packed to the faster of gymnax and pgx")
 
 
 class Row(NamedTuple):

@@ -208,7 +208,8 @@ def describe(outcomes: list[Outcome], result: tuple, channels: tuple[str, ...]) 
         y, x = np.argwhere(nearest.observation[..., channel] != observation[..., channel])[0]
         more = "more" if observation[y, x, channel] else "less"
         parts.append(f"{channels[channel]} has {more} at row {y}, column {x}")
-    return "; ".join(parts)
+    last = "last picture of the episode: " if terminated and nearest.terminated else ""
+    return last + "; ".join(parts)
 
 
 def watch_game(game: str, played: PortGame, steps: int, *, seed: int) -> Seen:
