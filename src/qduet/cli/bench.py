@@ -8,11 +8,10 @@ import sys
 from types import ModuleType
 from typing import Any
 
-HELP = "measure speed on this machine"
-EXAMPLE = """qduet bench --tabular
-qduet bench --tabular --rules hard_rdq q_learning --json"""
+EXAMPLE = """qduet bench
+qduet bench --minatar --games Seaquest --batch 1024 65536 --json"""
 
-SECTIONS = ("tabular",)
+SECTIONS = ("tabular", "minatar")
 """Modules of `qduet.benchmarking`; the first is what `qduet bench` measures without an option."""
 
 

@@ -1,0 +1,104 @@
+"""`qduet conformance`: which rules of the original MinAtar a port follows."""
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from qduet.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from qduet.minatar.conformance import Finding, Port
+
+EXAMPLE = """qduet conformance gymnax
+qduet conformance pgx --game Seaquest --steps 20000 --json
+exit code: 0 nothing differs, 1 something differs, 2 bad input or not installed"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `qduet conformance`."""
+    parser.add_argument("port", help="qduet, gymnax, pgx, or minatar (the original itself)")
+    parser.add_argument("--game", action="append", help="one game (may be repeated; default all)")
+    parser.add_argument("--steps", type=int, default=6000, help="steps followed per game")
+    parser.add_argument("--episodes", type=int, default=400, help="episodes of random play")
+    parser.add_argument("--seed", type=int, default=0, help="another seed is another examination")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Examines the port game by game."""
+    from qduet.minatar.conformance import Verdict, examine
+    from qduet.minatar.conformance.foreign import port
+
+    games = check(args)
+    examined = port(args.port)
+    findings: list[Finding] = []
+    for game in games:
+        print(f"examining {game} …", end="\r", file=sys.stderr, flush=True)
+        found = examine(examined, game, steps=args.steps, episodes=args.episodes, seed=args.seed)
+        findings += found
+    print(" " * 30, end="\r", file=sys.stderr, flush=True)
+    if args.json:
+        print(json.dumps(document(examined, findings, args), indent=2))
+    else:
+        show(examined, findings)
+    return int(any(finding.verdict is Verdict.DIFFERS for finding in findings))
+
+
+def check(args: argparse.Namespace) -> list[str]:
+    """The games to examine, or `InputError`."""
+    from qduet.minatar import GAMES
+
+    for option, value, least in (
+        ("--steps", args.steps, 1),
+        ("--episodes", args.episodes, 2),
+        ("--seed", args.seed, 0),
+    ):
+        if value < least:
+            raise InputError(f"{option} {value} must be {least} or more")
+    by_lower = {name.lower(): name for name in GAMES}
+    chosen = args.game or list(GAMES)
+    for name in chosen:
+        if name.replace("_", "").lower() not in by_lower:
+            raise unknown_name("game", name, GAMES)
+    return [by_lower[name.replace("_", "").lower()] for name in chosen]
+
+
+def document(port: "Port", findings: "list[Finding]", args: argparse.Namespace) -> dict[str, Any]:
+    """The JSON document."""
+    from importlib.metadata import version
+
+    from qduet.minatar.conformance.statistics import LEVEL
+
+    return {
+        "port": port.name,
+        "version": port.version,
+        "original": version("minatar"),
+        "steps_per_game": args.steps,
+        "seed": args.seed,
+        "level_of_tests": LEVEL,
+        "differs": sum(finding.verdict == "differs" for finding in findings),
+        "findings": [finding._asdict() for finding in findings],
+    }
+
+
+def show(port: "Port", findings: "list[Finding]") -> None:
+    """A table with one line for each rule of each game."""
+    from rich.console import Console
+    from rich.table import Table
+
+    colours = {"conforms": "green", "differs": "bold red", "not checked": "dim"}
+    table = Table(title=f"{port.name} {port.version} against the original MinAtar")
+    for column in ("game", "rule", "verdict", "evidence"):
+        table.add_column(column, overflow="fold")
+    game = ""
+    for finding in findings:
+        if finding.game != game:
+            table.add_section()
+        shown = "" if finding.game == game else finding.game
+        game = finding.game
+        table.add_row(
+            shown, finding.rule, f"[{colours[finding.verdict]}]{finding.verdict}[/]",
+            finding.evidence.replace("[", r"\["),
+        )  # fmt: skip
+    Console().print(table)

@@ -1,0 +1,102 @@
+"""Pictures with a legend, and GIF files of play; needs pillow (the extra `gym`)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qduet.errors import InputError
+from qduet.minatar import render
+
+CELL, MARGIN, LINE = 24, 12, 22
+LEGEND_WIDTH = 150
+PAPER, GRID, INK = (24, 24, 28), (40, 40, 46), (225, 225, 225)
+
+
+class Frame(NamedTuple):
+    """One picture of a GIF."""
+
+    observation: np.ndarray
+    """bool[10, 10, channels]"""
+    caption: str = ""
+    """Shown below the board, for example the score."""
+
+
+def pillow() -> Any:
+    """The imaging library, or `InputError` that says how to get it."""
+    try:
+        import PIL.Image
+        import PIL.ImageDraw
+        import PIL.ImageFont
+    except ImportError:
+        raise InputError("pictures and GIF files need pillow: pip install 'qduet[gym]'") from None
+    return PIL
+
+
+def picture(
+    observation: np.ndarray,
+    channels: Sequence[str],
+    *,
+    caption: str = "",
+    palette: str = "original",
+) -> Any:
+    """The board on the left, the legend on the right, the caption below: a pillow image."""
+    pil = pillow()
+    side = 10 * CELL + 1
+    size = (side + LEGEND_WIDTH + 3 * MARGIN, side + LINE + 2 * MARGIN)
+    image = pil.Image.new("RGB", size, PAPER)
+    image.paste(pil.Image.fromarray(framed(observation, palette=palette)), (MARGIN, MARGIN))
+    draw = pil.ImageDraw.Draw(image)
+    font = pil.ImageFont.load_default(size=14)
+    left = side + 2 * MARGIN
+    for i, (name, colour) in enumerate(
+        zip(channels, render.colours(len(channels), palette=palette), strict=True)
+    ):
+        top = MARGIN + i * LINE
+        draw.rectangle(
+            [left, top, left + 14, top + 14], tuple(colour.tolist()), outline=(90, 90, 98)
+        )
+        draw.text((left + 24, top + 7), name.replace("_", " "), INK, font, anchor="lm")
+    draw.text((MARGIN, side + MARGIN + LINE // 2 + 4), caption, INK, font, anchor="lm")
+    return image
+
+
+def framed(observation: np.ndarray, *, palette: str) -> np.ndarray:
+    """The board with thin lines between its cells: uint8[10 CELL + 1, 10 CELL + 1, 3]."""
+    cells = np.pad(render.rgb(observation, scale=CELL, palette=palette), ((0, 1), (0, 1), (0, 0)))
+    cells[::CELL] = GRID
+    cells[:, ::CELL] = GRID
+    return cells
+
+
+def write_gif(
+    path: str | Path,
+    frames: Sequence[Frame],
+    channels: Sequence[str],
+    *,
+    fps: float = 10,
+    palette: str = "original",
+) -> None:
+    """Writes the frames as an animation that repeats; a picture for each step, `fps` a second."""
+    pillow()
+    if not frames:
+        raise InputError(f"no frames to write to {path}: play at least one step")
+    if fps <= 0:
+        raise InputError(f"fps {fps} must be more than 0")
+    images = [
+        picture(frame.observation, channels, caption=frame.caption, palette=palette)
+        for frame in frames
+    ]
+    colours = images[0].quantize(64)
+    flat = [image.quantize(palette=colours, dither=0) for image in images]
+    # The last picture stays for a second, so that the end of the game can be seen.
+    milliseconds = [max(20, round(1000 / fps))] * (len(flat) - 1) + [1000]
+    flat[0].save(
+        Path(path),
+        format="GIF",
+        save_all=True,
+        append_images=flat[1:],
+        duration=milliseconds,
+        loop=0,
+    )

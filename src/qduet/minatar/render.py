@@ -1,0 +1,126 @@
+"""A picture of one observation: RGB array, text with colours, plain letters.
+
+Every channel has a colour of the cubehelix scheme (D. A. Green 2011), darkest for the first channel
+and on black; where channels overlap the last one is seen. That is how the original draws its games
+(palette "original"). Its darkest colours are hard to tell from black, so "bright" uses only the
+lighter part of the same scheme. `qduet.minatar.animation` adds the legend and writes GIF files.
+"""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from qduet.errors import InputError, unknown_name
+
+PALETTES = {"original": (0.0, 1.0), "bright": (0.15, 0.95)}
+"""The part of the cubehelix scheme, from black 0 to white 1, that a palette uses."""
+
+RED, GREEN, BLUE = (-0.14861, 1.78277), (-0.29227, -0.90649), (1.97294, 0.0)
+START, ROTATIONS = 0.5, -1.5
+"""Green's constants."""
+
+RESET = "\x1b[0m"
+
+
+def cubehelix(levels: np.ndarray) -> np.ndarray:
+    """Green's colours for levels in [0, 1]: float[levels, 3]."""
+    angle = 2 * np.pi * (START / 3 + ROTATIONS * levels)
+    amplitude = levels * (1 - levels) / 2
+    waves = [a * np.cos(angle) + b * np.sin(angle) for a, b in (RED, GREEN, BLUE)]
+    return np.clip(np.stack([levels + amplitude * wave for wave in waves], axis=-1), 0, 1)
+
+
+def colours(num_channels: int, *, palette: str = "original") -> np.ndarray:
+    """The colour of each channel, uint8[channels, 3]."""
+    if palette not in PALETTES:
+        raise unknown_name("palette", palette, PALETTES)
+    low, high = PALETTES[palette]
+    inner = low + (high - low) * np.linspace(0, 1, num_channels + 2)[1:-1]
+    # The scheme is used in 256 levels, as plotting libraries do.
+    return np.rint(255 * cubehelix(np.floor(inner * 256) / 255)).astype(np.uint8)
+
+
+def top_channel(observation: np.ndarray) -> np.ndarray:
+    """Which channel is seen in each cell, int[10, 10]; -1 where there is none."""
+    seen = np.asarray(observation) != 0
+    if seen.ndim != 3 or seen.shape[:2] != (10, 10):
+        raise InputError(f"an observation is [10, 10, channels], got {list(seen.shape)}")
+    last = seen.shape[2] - 1 - np.argmax(seen[:, :, ::-1], axis=2)
+    return np.where(seen.any(axis=2), last, -1)
+
+
+def rgb(observation: np.ndarray, *, scale: int = 24, palette: str = "original") -> np.ndarray:
+    """The picture, `scale` pixels a cell: uint8[10 scale, 10 scale, 3]."""
+    black = np.zeros((1, 3), np.uint8)
+    table = np.concatenate([colours(np.shape(observation)[-1], palette=palette), black])
+    cells = table[top_channel(observation)]
+    return cells.repeat(scale, axis=0).repeat(scale, axis=1)
+
+
+def letters(channels: Sequence[str]) -> tuple[str, ...]:
+    """A letter for each channel: the first of its name that no earlier channel has."""
+    chosen: list[str] = []
+    for name in channels:
+        spare = [c for c in name.upper() + name.lower() + "0123456789" if c != "_"]
+        chosen.append(next(c for c in spare if c not in chosen))
+    return tuple(chosen)
+
+
+def board(
+    observation: np.ndarray,
+    channels: Sequence[str],
+    *,
+    width: int = 2,
+    height: int = 1,
+    palette: str = "original",
+    colour: bool = True,
+) -> list[str]:
+    """The picture as 10 `height` lines of 10 `width` characters: coloured blanks, or letters."""
+    table = colours(len(channels), palette=palette)
+    symbols = letters(channels)
+    dot = f"\x1b[2m{'·':^{width}}{RESET}" if colour else f"{'·':^{width}}"
+    lines = []
+    for row in top_channel(observation):
+        if colour:
+            things = {c: f"{background(table[c])}{' ' * width}{RESET}" for c in row if c >= 0}
+        else:
+            things = {c: f"{symbols[c]:^{width}}" for c in row if c >= 0}
+        # A cell without anything is a dot, so that distances can be seen.
+        lines.append("".join(things.get(c, dot) for c in row))
+        below = things if colour else {}
+        lines += ["".join(below.get(c, " " * width) for c in row)] * (height - 1)
+    return lines
+
+
+def legend(channels: Sequence[str], *, palette: str = "original", colour: bool = True) -> list[str]:
+    """One line for each channel: its colour or letter, and its name."""
+    table = colours(len(channels), palette=palette)
+    marks = [f"{background(c)}  {RESET}" for c in table] if colour else list(letters(channels))
+    return [f"{mark} {name}" for mark, name in zip(marks, channels, strict=True)]
+
+
+def ansi(
+    observation: np.ndarray,
+    channels: Sequence[str],
+    *,
+    palette: str = "original",
+    colour: bool = True,
+) -> str:
+    """Ten lines for a terminal, the picture on the left and the legend on the right."""
+    rows = board(observation, channels, palette=palette, colour=colour)
+    names = legend(channels, palette=palette, colour=colour)
+    names += [""] * (len(rows) - len(names))
+    return "\n".join(f"{row}  {name}".rstrip() for row, name in zip(rows, names, strict=True))
+
+
+def background(rgb_colour: np.ndarray) -> str:
+    """The escape sequence for a background of this colour."""
+    red, green, blue = (int(part) for part in rgb_colour)
+    return f"\x1b[48;2;{red};{green};{blue}m"
+
+
+def check_mode(mode: str | None, allowed: Collection[str]) -> str | None:
+    """A Gymnasium render mode, or `InputError`."""
+    if mode is not None and mode not in allowed:
+        raise unknown_name("render_mode", mode, allowed)
+    return mode
