@@ -178,7 +178,6 @@ def original_reading(game: str, seconds: float) -> Reading:
 
 def show(readings: Iterable[Reading]) -> None:
     """A table with a line for each game and batch, in thousands of steps per second."""
-    from rich.box import SIMPLE
     from rich.console import Console
     from rich.table import Table
 
@@ -189,7 +188,8 @@ def show(readings: Iterable[Reading]) -> None:
         "pgx": "pgx dense",
         "original": "minatar dense",
     }
-    table = Table(title=f"thousand steps per second, {jax.devices()[0].device_kind}", box=SIMPLE)
+    title = f"thousand steps per second, {jax.devices()[0].device_kind}"
+    table = Table(title=title, box=None, padding=(0, 2, 0, 0))
     table.add_column("game", no_wrap=True)
     for name in ("batch", *columns, "ratio", "compile"):
         table.add_column(name, justify="right", no_wrap=True)

@@ -75,8 +75,9 @@ class MinAtarEnv(gymnasium.Env[np.ndarray, np.integer]):
         """Observation, reward, terminated, truncated (always False), info (always empty)."""
         if self._seeded is None:
             raise gymnasium.error.ResetNeeded("call reset() before the first step()")
-        checked = np.int32(layers.check_action(self.game, action))
-        self._seeded, seen, reward, terminated = self._step(self._seeded, checked)
+        if not self.action_space.contains(action):
+            layers.check_action(self.game, action)
+        self._seeded, seen, reward, terminated = self._step(self._seeded, np.int32(action))
         self._observation = np.array(seen)
         return self._observation.copy(), float(reward), bool(terminated), False, {}
 
