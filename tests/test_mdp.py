@@ -60,6 +60,22 @@ def test_optimum_ends_when_all_actions_tie():
     np.testing.assert_allclose(optimum(mdp).q, 10.0)
 
 
+def test_rounding_between_tied_actions_does_not_cycle(monkeypatch):
+    """All actions pay 1/3, so all tie at 10/3; without slack, about one in ten of these cycles."""
+    calls = []
+
+    def counted(mdp, policy):
+        calls.append(1)
+        assert len(calls) < 2000, "policy iteration does not end"
+        return evaluate(mdp, policy)
+
+    monkeypatch.setattr("qduet.mdp.evaluate", counted)
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        mdp = MDP(rng.dirichlet(np.ones(7), size=(7, 3)), np.full((7, 3), 1 / 3), 0.9)
+        np.testing.assert_allclose(optimum(mdp).q, 10 / 3)
+
+
 def test_garnet_has_the_branching_it_was_asked_for(random_mdp):
     assert ((random_mdp.p > 0).sum(axis=2) == 3).all()
     deterministic = garnet(
@@ -162,6 +178,11 @@ def test_a_table_that_ends_only_sometimes_is_refused():
     table = {0: {0: [(0.5, 1, 0.0, True), (0.5, 1, 0.0, False)]}, 1: {0: [(1.0, 1, 0.0, True)]}}
     with pytest.raises(InputError, match="some transitions only"):
         from_table(table, np.array([1.0, 0.0]), 0.9)
+
+
+def test_an_outcome_of_probability_zero_ends_nothing():
+    table = {0: {0: [(1.0, 1, 1.0, False), (0.0, 0, 0.0, True)]}, 1: {0: [(1.0, 0, 0.0, False)]}}
+    assert not from_table(table, np.array([1.0, 0.0]), 0.9).terminal.any()
 
 
 def test_unknown_gymnasium_id_is_one_line():

@@ -149,6 +149,25 @@ def test_divergence_is_recorded_and_never_averaged():
         assert np.isposinf(curves.percent[seed, 1, first:]).all()
 
 
+def test_a_run_that_comes_back_has_still_diverged():
+    """Q-learning whose read-out is 10³⁰ after 100 steps, and as it should be before and after."""
+    base = make_rule("q_learning", np.full((4, 2), 1 / 2))
+
+    def update(tables, t, step_size):
+        q, n = tables
+        return base.update(q, t, step_size), n + 1
+
+    rule = Rule(
+        init=lambda v, adv: (base.init(v, adv), jnp.zeros(())),
+        update=update,
+        q=lambda tables: jnp.where(tables[1] == 100, 1e30, base.q(tables[0])),
+    )
+    mdp = four_state("qvmax", 2)
+    curves = sweep(mdp, {"mine": rule}, [0.1], seeds=[0], steps=300)["mine"]
+    assert np.isfinite(curves.percent[0, 0]).tolist() == [True, False, False, False]
+    assert curves.diverged_at.tolist() == [[100]]
+
+
 def test_joint_initial_error_is_that_of_v_plus_a():
     """Item 3 of the differences: Dueling is normalised by ‖q_* − (V_0 + A_0)‖."""
     mdp = four_state("dueling", 3)
