@@ -17,6 +17,7 @@ import functools
 import hashlib
 import re
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ from qduet.mdp import MDP, Values, four_state, uniform_policy
 from qduet.provenance import versions
 from qduet.rules import Rule, Transition, make_rule
 from qduet.store import read_cell, write_cell
-from qduet.sweep import Curves, error_targets, sweep
+from qduet.sweep import Curves, default_workers, error_targets, sweep
 
 PROTOCOLS = ("paper", "reference")
 
@@ -194,7 +195,9 @@ def run(
 ) -> Results:
     """Runs what is not yet in `directory`, and returns all of it.
 
-    `on_progress` is called with |A| and the number of updates done since its last call.
+    On CPU the sizes |A| run side by side, one thread each and the largest first, so that one
+    compiles while another computes. `on_progress` is called from any thread with |A| and the number
+    of updates done since its last call.
     """
     extra = dict(extra_rules or {})
     for name in extra:
@@ -202,10 +205,20 @@ def run(
             raise InputError(
                 f"an extra rule needs a name of its own in letters, digits, '_', '-'; not '{name}'"
             )
-    cells: dict[int, dict[str, Curves]] = {}
-    for num_actions in experiment.actions:
+    threads = workers or default_workers()
+    each = max(1, threads // len(experiment.actions))
+
+    def run_size(num_actions: int) -> dict[str, Curves]:
         tell = functools.partial(on_progress, num_actions) if on_progress else None
-        cells[num_actions] = _run_size(experiment, directory, num_actions, extra, tell, workers)
+        return _run_size(experiment, directory, num_actions, extra, tell, each)
+
+    pool = ThreadPoolExecutor(threads)
+    try:
+        largest_first = sorted(experiment.actions, reverse=True)
+        futures = {num_actions: pool.submit(run_size, num_actions) for num_actions in largest_first}
+        cells = {num_actions: futures[num_actions].result() for num_actions in experiment.actions}
+    finally:
+        pool.shutdown(cancel_futures=True)
     return Results(experiment, (*(spec.id for spec in experiment.rules), *extra), cells)
 
 
@@ -215,7 +228,7 @@ def _run_size(
     num_actions: int,
     extra: Mapping[str, Rule],
     on_progress: Callable[[int], None] | None,
-    workers: int | None,
+    workers: int,
 ) -> dict[str, Curves]:
     """One |A|: the finished cells are read, the others are run on shared trajectories."""
     mdp = four_state(experiment.problem, num_actions)

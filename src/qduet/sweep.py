@@ -117,6 +117,11 @@ def sweep(
     return {name: _curves(*errors[name], record_every) for name in rules}
 
 
+def default_workers() -> int:
+    """Threads that a sweep uses: all cores on CPU; on another device, one."""
+    return len(os.sched_getaffinity(0)) if jax.default_backend() == "cpu" else 1
+
+
 def _execute(
     tasks: Mapping[str, Task],
     chance_of: Callable[[int], Chance],
@@ -130,7 +135,7 @@ def _execute(
     one program.
     """
     on_cpu = jax.default_backend() == "cpu"
-    threads = workers or (len(os.sched_getaffinity(0)) if on_cpu else 1)
+    threads = workers or default_workers()
     batch = (lambda f: f) if on_cpu else jax.vmap
     groups: list[Sequence[int]] = [[seed] for seed in seeds] if on_cpu else [seeds]
     double = bool(jax.config.jax_enable_x64)  # type: ignore[attr-defined]

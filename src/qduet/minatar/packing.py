@@ -37,9 +37,10 @@ def dense(rows: jax.Array) -> jax.Array:
 def pack(rows: jax.Array) -> jax.Array:
     """Row masks [channels, 10] -> uint8[packed_size(channels)]."""
     num_channels = rows.shape[0]
-    flat = computed_once(rows).reshape(-1)
-    flat = jnp.pad(flat, (0, -flat.size % 4))
-    a, b, c, d = (flat[i::4] for i in range(4))
+    # The GPU compiler repeats the picture's computation in each byte unless it is kept from it.
+    flat = jax.lax.optimization_barrier(computed_once(rows)).reshape(-1)
+    fours = jnp.pad(flat, (0, -flat.size % 4)).reshape(-1, 4)
+    a, b, c, d = (fours[:, i] for i in range(4))
     octets = (a, a >> 8 | b << 2, b >> 6 | c << 4, c >> 4 | d << 6, d >> 2)
     whole = jnp.stack(octets, axis=-1).astype(jnp.uint8)
     return whole.reshape(-1)[: packed_size(num_channels)]
