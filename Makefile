@@ -9,10 +9,10 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint const
 .PHONY: help reproduce test check format bench soak clean
 
 help:
-	@echo "make reproduce   set up, then draw the paper's figures into out/"
+	@echo "make reproduce   set up, draw the paper's figures into out/, check its theory"
 	@echo "make test        set up, then run the test suite"
 	@echo "make check       lint, format and type checks"
-	@echo "make bench       time the tabular sweep"
+	@echo "make bench       time the tabular sweep against plain NumPy"
 	@echo "make soak        compare a million steps of each MinAtar game with the original"
 	@echo "make clean       remove .venv and caches (results stay)"
 
@@ -33,6 +33,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 
 reproduce: $(VENV)/.installed
 	@$(BIN)/qduet reproduce --scale laptop --out out
+	@$(BIN)/qduet theory --out out/theory
 
 test: $(VENV)/.installed-dev
 	@$(BIN)/python -m pytest -n 2
