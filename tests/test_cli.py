@@ -45,7 +45,7 @@ def test_reproduce_writes_figures_tables_and_cells(reproduced):
         assert name in files
     document = json.loads((reproduced / "figure2" / "summary.json").read_text())
     assert {row["rule"] for row in document["table"]} == {"expected_sarsa", "qv_learning"}
-    assert len(document["findings"]) == 2
+    assert document["findings"] == []  # 4 seeds × 400 steps prove nothing
     assert "| 18 | qv_learning |" in (reproduced / "figure2" / "summary.md").read_text()
 
 

@@ -48,6 +48,26 @@ def test_every_episode_counts_once_whatever_its_length(evaluation):
     np.testing.assert_array_equal(evaluation[1].episodes.undiscounted, lengths)
 
 
+def test_a_run_alone_plays_the_same_episodes():
+    """Run 1 beside run 0, and by itself: a random policy (ε = 1), so that the draws decide."""
+    random = GAME._replace(
+        num_draws=2,
+        step=lambda state, action, draws: Outcome(
+            state, jnp.float32(draws[1] % 7), draws[0] % 97 == 0
+        ),
+    )
+    uniform = networks.Uniform(jnp.bool_(True), jnp.bool_(True))
+    keys = jax.random.split(jax.random.key(3), 2)
+    params = jax.vmap(lambda key: networks.init(key, 1, 2, uniform))(keys)
+    families = jax.tree.map(lambda x: jnp.stack([x, x]), AGENTS["rdq"].family())
+    both = evaluate(random, params, families, keys, episodes=40, epsilon=1.0)
+    last = lambda tree: jax.tree.map(lambda x: x[1:], tree)
+    alone = evaluate(random, last(params), last(families), keys[1:], episodes=40, epsilon=1.0)
+    np.testing.assert_array_equal(alone.episodes.length[0], both.episodes.length[1])
+    np.testing.assert_array_equal(alone.episodes.undiscounted[0], both.episodes.undiscounted[1])
+    assert not np.array_equal(both.episodes.length[0], both.episodes.length[1])
+
+
 def test_discounted_returns_are_geometric_sums(evaluation):
     episodes = evaluation[1].episodes
     n = episodes.length.astype(np.float64)

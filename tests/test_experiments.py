@@ -125,6 +125,25 @@ def test_a_changed_rule_under_the_same_name_is_noticed(tiny, tmp_path):
         run(tiny, tmp_path, extra_rules={"mine": my_rule(step=0.5)})
 
 
+def test_a_changed_read_out_or_goal_is_noticed():
+    mine = my_rule()
+    prints = {
+        fingerprint(rule, 4, 2)
+        for rule in (mine, mine._replace(q=lambda q: 2 * q), mine._replace(goal="behaviour"))
+    }
+    assert len(prints) == 3
+
+
+def test_a_damaged_cell_is_told_before_anything_runs(tiny, tmp_path, monkeypatch):
+    two_sizes = dataclasses.replace(tiny, actions=(2, 3))
+    run(two_sizes, tmp_path)
+    (tmp_path / "figure5" / "actions-3" / "hard_rdq.npz").unlink()
+    (tmp_path / "figure5" / "actions-2" / "hard_rdq.npz").write_bytes(b"broken")
+    monkeypatch.setattr("qduet.experiments.sweep", lambda *args, **options: pytest.fail("ran"))
+    with pytest.raises(InputError, match="damaged"):
+        run(two_sizes, tmp_path)
+
+
 @pytest.mark.parametrize("name", ["hard_rdq", "../evil", ""])
 def test_an_extra_rule_needs_a_name_of_its_own(tiny, tmp_path, name):
     with pytest.raises(InputError, match="name of its own"):

@@ -47,6 +47,8 @@ def test_qvmax_levels_off():
     assert verdict(made_up("figure3", lambda r, n, a: level[r]), "levels off")
     fallen = {**level, "qvmax": 0.0}
     assert not verdict(made_up("figure3", lambda r, n, a: fallen[r]), "levels off")
+    # all three far from zero
+    assert not verdict(made_up("figure3", lambda r, n, a: 40.0 - (r != "qvmax")), "levels off")
     # far from zero, but still falling: it has not levelled off
     assert not verdict(made_up("figure3", lambda r, n, a: level[r], rate=0.5), "levels off")
 

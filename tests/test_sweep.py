@@ -126,6 +126,22 @@ def test_purposes_do_not_share_random_numbers():
     assert len(np.unique(np.concatenate(streams))) == 200
 
 
+def test_a_uniform_number_never_rounds_up_to_one(monkeypatch):
+    """1 − 2⁻⁴⁰ is 1 in single precision, where an index beyond the last likely one would follow."""
+
+    class Edge:
+        def random(self, shape):
+            return np.full(shape, 1 - 2.0**-40)
+
+        def standard_normal(self, shape):
+            return np.zeros(shape)
+
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: Edge())
+    chance = draw_chance(0, four_state("dueling", 3), 5, 1.0, np.float32)
+    assert float(chance.start) < 1
+    assert all((field < 1).all() for field in chance.luck)
+
+
 def test_threads_change_nothing():
     one, two = small(["dueling_q"], workers=1), small(["dueling_q"], workers=3)
     np.testing.assert_array_equal(one["dueling_q"].percent, two["dueling_q"].percent)

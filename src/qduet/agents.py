@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from qduet import networks
 from qduet.errors import InputError, unknown_name
 from qduet.networks import Params, Values
-from qduet.replay import Batch
+from qduet.replay import STRIDE, Batch
 
 
 class Family(NamedTuple):
@@ -65,6 +65,12 @@ class Agent:
     def __post_init__(self) -> None:
         if not 0 <= self.beta < 1:
             raise InputError(f"beta must be in [0, 1); it is {self.beta}")
+        if self.protocol not in ("paper", "reference"):
+            raise unknown_name("protocol", self.protocol, ("paper", "reference"))
+        for field in ("capacity", "learn_from", "sync_every"):
+            value = getattr(self, field)
+            if value < STRIDE or value % STRIDE:
+                raise InputError(f"{field} must be a positive multiple of {STRIDE}; it is {value}")
 
     @property
     def epsilon_hold_steps(self) -> int:

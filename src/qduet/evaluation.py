@@ -3,7 +3,8 @@
 All episodes of all runs play side by side. Finished ones are dropped once three quarters of the
 lanes are idle, so a long episode does not make the short ones cost much. There is no limit on the
 length of an episode; `guard` only keeps a game that never ends from hanging the program, and what
-it cut short is reported.
+it cut short is reported. An episode's random numbers are those of its run, number and step, so it
+is the same whatever plays beside it.
 """
 
 import functools
@@ -114,9 +115,9 @@ def _play(
     def one_run(
         params: Params, family: Family, lanes: Lane, key: jax.Array, step: jax.Array
     ) -> Lane:
-        words = jax.random.bits(
-            jax.random.fold_in(key, step), (lanes.over.shape[0], env.num_draws + 2)
-        )
+        now = jax.random.fold_in(key, step)
+        draw = lambda number: jax.random.bits(jax.random.fold_in(now, number), (env.num_draws + 2,))
+        words = jax.vmap(draw)(lanes.number)
         one = functools.partial(_step, env, discount, epsilon, params, family)
         return jax.vmap(one)(lanes, words)
 

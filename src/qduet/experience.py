@@ -93,7 +93,11 @@ def draw_chance(seed: int, mdp: MDP, steps: int, init_std: float, dtype: Any) ->
             noise=mdp.reward_std * generator(6).standard_normal(steps),
         ),
     )
-    return jax.tree.map(lambda x: np.asarray(x, dtype), chance)
+    rounded = jax.tree.map(lambda x: np.asarray(x, dtype), chance)
+    one = np.dtype(dtype).type(1)
+    below_one = lambda x: np.minimum(x, np.nextafter(one, 0 * one))  # rounding can reach 1
+    luck = Luck(*map(below_one, rounded.luck))._replace(noise=rounded.luck.noise)
+    return rounded._replace(start=below_one(rounded.start), luck=luck)
 
 
 def draw(cdf: jax.Array, uniform: jax.Array) -> jax.Array:

@@ -16,8 +16,9 @@ import dataclasses
 import functools
 import hashlib
 import re
+import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -176,8 +177,14 @@ def fingerprint(rule: Rule, num_states: int, num_actions: int) -> str:
     v, adv = jnp.zeros(num_states), jnp.zeros((num_states, num_actions))
     t = Transition(jnp.int32(0), jnp.int32(0), jnp.float32(0), jnp.float32(0), jnp.int32(0))
     tables = rule.init(v, adv)
-    digest = hashlib.sha256()
-    for function, args in ((rule.init, (v, adv)), (rule.update, (tables, t, jnp.float32(0)))):
+    digest = hashlib.sha256(f"{rule.goal} {rule.trailing_axes}".encode())
+    functions: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+        (rule.init, (v, adv)),
+        (rule.update, (tables, t, jnp.float32(0))),
+    ]
+    if rule.q is not None:
+        functions.append((rule.q, (tables,)))
+    for function, args in functions:
         traced = jax.make_jaxpr(function)(*args)
         digest.update(re.sub(r"0x[0-9a-f]+", "", str(traced.jaxpr)).encode())
         for constant in traced.consts:
@@ -195,9 +202,8 @@ def run(
 ) -> Results:
     """Runs what is not yet in `directory`, and returns all of it.
 
-    On CPU the sizes |A| run side by side, one thread each and the largest first, so that one
-    compiles while another computes. `on_progress` is called from any thread with |A| and the number
-    of updates done since its last call.
+    Finished cells are read, and refused if need be, before anything is run. `on_progress` is called
+    from any thread with |A| and the number of updates done since its last call.
     """
     extra = dict(extra_rules or {})
     for name in extra:
@@ -205,64 +211,99 @@ def run(
             raise InputError(
                 f"an extra rule needs a name of its own in letters, digits, '_', '-'; not '{name}'"
             )
-    threads = workers or default_workers()
-    each = max(1, threads // len(experiment.actions))
-
-    def run_size(num_actions: int) -> dict[str, Curves]:
-        tell = functools.partial(on_progress, num_actions) if on_progress else None
-        return _run_size(experiment, directory, num_actions, extra, tell, each)
-
-    pool = ThreadPoolExecutor(threads)
-    try:
-        largest_first = sorted(experiment.actions, reverse=True)
-        futures = {num_actions: pool.submit(run_size, num_actions) for num_actions in largest_first}
-        cells = {num_actions: futures[num_actions].result() for num_actions in experiment.actions}
-    finally:
-        pool.shutdown(cancel_futures=True)
-    return Results(experiment, (*(spec.id for spec in experiment.rules), *extra), cells)
+    sizes = [_Size.of(experiment, directory, n, extra) for n in experiment.actions]
+    _run_missing(sizes, workers or default_workers(), on_progress)
+    names = (*(spec.id for spec in experiment.rules), *extra)
+    cells = {size.mdp.num_actions: {name: size.cells[name] for name in names} for size in sizes}
+    return Results(experiment, names, cells)
 
 
-def _run_size(
-    experiment: TabularExperiment,
-    directory: Path,
-    num_actions: int,
-    extra: Mapping[str, Rule],
-    on_progress: Callable[[int], None] | None,
-    workers: int,
-) -> dict[str, Curves]:
-    """One |A|: the finished cells are read, the others are run on shared trajectories."""
-    mdp = four_state(experiment.problem, num_actions)
-    behaviour = uniform_policy(mdp)
-    rules = {spec.id: spec.make(behaviour, experiment.protocol) for spec in experiment.rules}
-    rules.update(extra)
-    folder = directory / experiment.figure / f"actions-{num_actions}"
-    settings = {name: _cell_settings(experiment, mdp, name, rule) for name, rule in rules.items()}
-    cells: dict[str, Curves] = {}
-    for name in rules:
-        arrays = read_cell(folder / f"{name}.npz", settings[name])
-        if arrays is not None:
-            cells[name] = Curves(**arrays)
-    missing = {name: rule for name, rule in rules.items() if name not in cells}
-    if on_progress and cells:
-        on_progress(len(cells) * experiment.seeds * experiment.steps * len(experiment.step_sizes))
-    if missing:
+class _Size(NamedTuple):
+    """One |A| of an experiment."""
+
+    experiment: TabularExperiment
+    mdp: MDP
+    folder: Path
+    rules: dict[str, Rule]
+    settings: dict[str, dict[str, Any]]
+    """By rule id, what its cell must have been made with."""
+    cells: dict[str, Curves]
+    """By rule id, what is finished."""
+
+    @classmethod
+    def of(
+        cls,
+        experiment: TabularExperiment,
+        directory: Path,
+        num_actions: int,
+        extra: Mapping[str, Rule],
+    ) -> "_Size":
+        """The size with its finished cells, read from `directory`."""
+        mdp = four_state(experiment.problem, num_actions)
+        behaviour = uniform_policy(mdp)
+        rules = {spec.id: spec.make(behaviour, experiment.protocol) for spec in experiment.rules}
+        rules.update(extra)
+        folder = directory / experiment.figure / f"actions-{num_actions}"
+        settings = {name: _cell_settings(experiment, mdp, name, rules[name]) for name in rules}
+        read = {name: read_cell(folder / f"{name}.npz", settings[name]) for name in rules}
+        cells = {name: Curves(**arrays) for name, arrays in read.items() if arrays is not None}
+        return cls(experiment, mdp, folder, rules, settings, cells)
+
+    def run_missing(self, workers: int, on_progress: Callable[[int], None]) -> None:
+        """Runs the rules that have no cell yet, on shared trajectories, and writes their cells."""
+        missing = {name: rule for name, rule in self.rules.items() if name not in self.cells}
         fresh = sweep(
-            mdp,
+            self.mdp,
             missing,
-            experiment.step_sizes,
-            seeds=range(experiment.seeds),
-            steps=experiment.steps,
-            record_every=experiment.record_every,
-            targets=experiment.targets(mdp),
-            init_std=experiment.init_std,
-            joint_initial_error=experiment.protocol == "reference",
+            self.experiment.step_sizes,
+            seeds=range(self.experiment.seeds),
+            steps=self.experiment.steps,
+            record_every=self.experiment.record_every,
+            targets=self.experiment.targets(self.mdp),
+            init_std=self.experiment.init_std,
+            joint_initial_error=self.experiment.protocol == "reference",
             on_progress=on_progress,
             workers=workers,
         )
         for name, curves in fresh.items():
-            write_cell(folder / f"{name}.npz", curves._asdict(), settings[name])
-        cells.update(fresh)
-    return {name: cells[name] for name in rules}
+            write_cell(self.folder / f"{name}.npz", curves._asdict(), self.settings[name])
+        self.cells.update(fresh)
+
+
+def _run_missing(
+    sizes: list[_Size], threads: int, on_progress: Callable[[int, int], None] | None
+) -> None:
+    """Runs all that is missing; sizes side by side, so that one compiles while another computes."""
+    stopped = threading.Event()
+
+    def tell(num_actions: int, updates: int) -> None:
+        if stopped.is_set():  # an interrupt reaches the main thread only
+            raise CancelledError
+        if on_progress is not None:
+            on_progress(num_actions, updates)
+
+    for size in sizes:
+        experiment = size.experiment
+        runs = len(size.cells) * experiment.seeds * len(experiment.step_sizes)
+        tell(size.mdp.num_actions, runs * experiment.steps)
+    pending = [size for size in sizes if len(size.cells) < len(size.rules)]
+    if not pending:
+        return
+    pool = ThreadPoolExecutor(threads)
+    try:
+        futures = [
+            pool.submit(
+                size.run_missing,
+                -(-threads // len(pending)),
+                functools.partial(tell, size.mdp.num_actions),
+            )
+            for size in reversed(pending)  # the largest first
+        ]
+        for future in futures:
+            future.result()
+    finally:
+        stopped.set()
+        pool.shutdown(cancel_futures=True)
 
 
 def _cell_settings(

@@ -76,7 +76,9 @@ def _figure3(results: Results, summary: Summary) -> Iterator[Verdict]:
     still = mean_interval(qvmax.curves[:, three_quarters] - qvmax.curves[:, -1])
     yield (
         "QVMAX levels off far from zero; BC-QVMAX and Q-learning do not",
-        _above_zero(above) and still.mean < 0.05 * (100 - qvmax.final_error.mean),
+        _above_zero(above)
+        and still.mean < 0.05 * (100 - qvmax.final_error.mean)
+        and max(q.final_error.mean, corrected.final_error.mean) < qvmax.final_error.mean / 4,
         f"final error at |A| = {many}: QVMAX {qvmax.final_error} % (the last quarter of the "
         f"steps took off {still} points), BC-QVMAX {corrected.final_error} %, "
         f"Q-learning {q.final_error} %",
@@ -85,7 +87,7 @@ def _figure3(results: Results, summary: Summary) -> Iterator[Verdict]:
     cells = results.cells[many]
     gap = np.abs(cells["bc_qvmax"].percent - cells["q_learning"].percent)
     yield (
-        "At step size 1 BC-QVMAX equals Q-learning",
+        "At step size 1 BC-QVMAX equals Q-learning (in the paper: but for a delay)",
         bool(step_sizes[-1] == 1 and gap[:, -1].max() <= 1e-3),
         f"largest difference of any seed at any step, |A| = {many}: "
         f"{gap[:, -1].max():.2g} points at α = {step_sizes[-1]:g}",
@@ -135,8 +137,8 @@ def _figure5(results: Results, summary: Summary) -> Iterator[Verdict]:
     }
     wins = [n for n, interval in duel.items() if _below_zero(interval)]
     yield (
-        "Hard RDQ is ahead of Dueling Q-learning in some of the settings",
-        bool(wins),
+        "Hard RDQ is ahead of Dueling Q-learning in a small majority of the settings",
+        2 * len(wins) > len(duel),
         f"ahead at |A| ∈ {wins}; hard_rdq − dueling_q: "
         + ", ".join(f"{interval} at |A| = {n}" for n, interval in duel.items()),
     )

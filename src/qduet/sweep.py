@@ -18,7 +18,6 @@ step size follows its own Q, on random numbers that are common to the seed.
 
 import contextlib
 import functools
-import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -30,6 +29,7 @@ from jax.typing import ArrayLike
 
 from qduet.errors import InputError
 from qduet.experience import Chance, World, draw_chance, trajectory
+from qduet.machine import cores
 from qduet.mdp import MDP, Values, check_policy, evaluate, optimum, uniform_policy
 from qduet.rules import Rule
 from qduet.trial import Task, run_trial
@@ -119,7 +119,7 @@ def sweep(
 
 def default_workers() -> int:
     """Threads that a sweep uses: all cores on CPU; on another device, one."""
-    return len(os.sched_getaffinity(0)) if jax.default_backend() == "cpu" else 1
+    return cores() if jax.default_backend() == "cpu" else 1
 
 
 def _execute(
@@ -230,6 +230,8 @@ def _check(
     targets: Any,
 ) -> np.ndarray:
     """The step sizes as an array; raises if anything cannot be run."""
+    if not rules:
+        raise InputError("a sweep needs at least one rule")
     alphas = np.asarray(step_sizes, np.float64)
     if alphas.ndim != 1 or not alphas.size or not (np.isfinite(alphas) & (alphas > 0)).all():
         raise InputError(f"step sizes must be positive and finite; they are {step_sizes}")

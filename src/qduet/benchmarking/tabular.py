@@ -14,7 +14,6 @@ the sweep's, so that the two are known to compute the same.
 """
 
 import argparse
-import os
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -22,6 +21,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from qduet import machine
 from qduet.benchmarking import plain
 from qduet.errors import InputError, unknown_name
 from qduet.experience import World, draw_chance, trajectory
@@ -83,13 +83,11 @@ def measure(args: argparse.Namespace) -> Iterator[Reading]:
             raise unknown_name("rule", name, RULES)
     if args.trials < 1:
         raise InputError(f"--trials must be at least 1; it is {args.trials}")
+    if jax.default_backend() != "cpu":
+        raise InputError("--tabular times the CPU; set JAX_PLATFORMS=cpu")
     for name in names:
         for num_actions in (2, 18):
-            yield reading(name, num_actions, seeds=args.trials, cores=_cores())
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0))
+            yield reading(name, num_actions, seeds=args.trials, cores=machine.cores())
 
 
 def reading(name: str, num_actions: int, *, seeds: int, cores: int) -> Reading:
@@ -178,12 +176,14 @@ def summary(readings: Sequence[Reading]) -> dict[str, Any]:
     timed = {r.rule for r in readings}
     if not timed >= {spec.rule for name in _PAPER for spec in FIGURES[name].rules}:
         return {}
-    return {"whole_job_seconds": whole_job(readings, _cores())._asdict()}
+    return {"whole_job_seconds": whole_job(readings, machine.cores())._asdict()}
 
 
 def show(readings: Sequence[Reading]) -> None:
     """Prints the readings as a table, and the whole job."""
-    print(f"61 step sizes × {STEPS:,} steps on {_cores()} cores; ns are CPU time of one update")
+    print(
+        f"61 step sizes × {STEPS:,} steps on {machine.cores()} cores; ns are CPU time of one update"
+    )
     print(f"{'':15}{'':>4}{'updates/s':>14}{'sweep':>9}{'NumPy ×61':>15}{'NumPy ×1':>19}")
     print(
         f"{'rule':15}{'|A|':>4}{'(wall)':>14}{'ns':>9}{'ns':>8}{'ratio':>7}{'ns':>11}{'ratio':>8}"

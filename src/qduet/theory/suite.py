@@ -16,6 +16,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import NamedTuple
 
 from qduet.errors import unknown_name
+from qduet.machine import cores
 from qduet.theory import av, qv, updates
 from qduet.theory.check import Check
 from qduet.theory.problems import Problem, random_problem
@@ -148,7 +149,7 @@ def _checked(
     seeds: list[int], names: list[str], workers: int | None
 ) -> Iterator[tuple[int, list[Check]]]:
     """Each seed with its checks, in no particular order."""
-    workers = workers or len(os.sched_getaffinity(0))
+    workers = workers or cores()
     if workers == 1 or len(seeds) < 50:
         for seed in seeds:
             yield seed, check_problem(random_problem(seed), names)
