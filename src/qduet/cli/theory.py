@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from qduet.cli.options import add_json, add_out, print_json, real, whole
-from qduet.errors import InputError, unknown_name
+from qduet.errors import unknown_name
 from qduet.mdp import four_state, optimum
 from qduet.store import check_writable, write_atomically
 from qduet.theory.expected import TABLES
@@ -72,7 +72,11 @@ def run(args: argparse.Namespace) -> int:
         with _progress(args.mdps) as advance:
             results = run_suite(range(args.mdps), names, workers=args.workers, on_progress=advance)
     seconds = time.perf_counter() - started
-    files = [_write_counterexample(result, args.out) for result in results if not result.holds]
+    files = [
+        _write_counterexample(result, result.problem, args.out)
+        for result in results
+        if not result.holds and result.problem is not None
+    ]
     endings = _endings(problem, args.step_size) if problem is not None else []
     if args.out is not None:
         _draw(args.out)
@@ -98,17 +102,12 @@ def _problem(name: str, num_actions: int) -> Problem:
     return problem_of(from_gymnasium(name))
 
 
-def _write_counterexample(result: Result, out: Path | None) -> str:
+def _write_counterexample(result: Result, problem: Problem, out: Path | None) -> str:
     """Writes the worst problem of a failed claim, and returns where."""
-    if result.problem is None:
-        return f"{result.claim} has no problem but its own: {result.worst.worst.what} failed"
     path = (out or Path()) / f"counterexample-{result.claim}.json"
     worst = result.worst.worst
     notes = {"claim": result.claim, "what": worst.what, "error": worst.error}
-    try:
-        write_atomically(path, problem_json(result.problem, **notes))
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from None
+    write_atomically(path, problem_json(problem, **notes))
     return str(path)
 
 
