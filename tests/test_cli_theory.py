@@ -108,6 +108,7 @@ def test_a_toy_text_problem(capsys):
         (["--claim", "qvmax_bais"], "did you mean 'qvmax_bias'"),
         (["--mdp", "FrozenLak"], "did you mean 'FrozenLake-v1'"),
         (["--mdp", "absent.json"], "cannot read absent.json"),
+        (["--mdp", "FrozenLake-v1", "--actions", "3"], "--actions belongs to on-policy"),
         (["--mdps", "0"], "not a whole number of at least 1"),
         (["--mdps", "many"], "not a whole number of at least 1"),
         (["--step-size", "-1"], "is not a number in"),

@@ -213,7 +213,7 @@ def test_the_model_does_not_change_the_worlds_it_is_given():
 
 
 def test_the_command_prints_json_and_its_exit_code(capsys):
-    arguments = ["conformance", "minatar", "--game", "breakout", "--steps", "60"]
+    arguments = ["conformance", "minatar", "--game", "breakout", "--steps", "6e1"]
     assert main([*arguments, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["port"] == "minatar"
@@ -228,12 +228,19 @@ def test_the_command_prints_json_and_its_exit_code(capsys):
     [
         (["gymnaks"], "unknown port 'gymnaks': did you mean 'gymnax'?"),
         (["qduet", "--game", "Pong"], "unknown game 'Pong'"),
-        (["qduet", "--steps", "0"], "--steps 0 must be 1 or more"),
+        (["qduet", "--steps", "0"], "--steps: '0' is not a whole number of at least 1"),
+        (["qduet", "--episodes", "many"], "--episodes: 'many' is not a whole number"),
     ],
 )
 def test_bad_input(capsys, arguments, told):
-    assert main(["conformance", *arguments]) == 2
-    assert told in capsys.readouterr().err
+    try:
+        code = main(["conformance", *arguments])
+    except SystemExit as stop:
+        code = stop.code
+    error = capsys.readouterr().err
+    assert code == 2
+    assert told in error
+    assert len(error.splitlines()) == 1
 
 
 def test_a_port_that_is_not_installed_is_named(capsys, monkeypatch):
