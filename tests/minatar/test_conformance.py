@@ -141,6 +141,26 @@ def test_a_time_limit_is_found():
     assert "truncated" in found["no time limit"].evidence
 
 
+def test_a_long_episode_that_is_given_up_is_not_a_time_limit(monkeypatch):
+    """Only what the port itself truncates is one."""
+    monkeypatch.setattr("qduet.minatar.conformance.statistics.LONGEST", 20)
+    found = verdicts(Original(), "Seaquest", steps=100, episodes=8)
+    assert found["no time limit"].verdict is Verdict.NOT_CHECKED
+    assert "none truncated" in found["no time limit"].evidence
+
+
+def test_a_time_limit_of_random_play_is_found():
+    """The watched game is too short to meet it."""
+    found = verdicts(
+        Broken(lambda frame, age: frame._replace(truncated=frame.truncated | (age == 15))),
+        "Seaquest",
+        steps=10,
+        episodes=8,
+    )
+    assert found["no time limit"].verdict is Verdict.DIFFERS
+    assert "of random play cut, at 15 steps" in found["no time limit"].evidence
+
+
 def test_another_type_of_observation_is_found():
     def as_float(frame, _):
         return frame._replace(observation=frame.observation.astype(np.float32))
@@ -174,7 +194,8 @@ def test_freeway_one_step_short_is_found():
     from qduet.minatar.conformance.statistics import Episodes
 
     def verdict(length, terminated):
-        ended = Episodes(np.zeros(2), np.array([length] * 2), np.array([terminated] * 2))
+        ends = np.array([terminated] * 2)
+        ended = Episodes(np.zeros(2), np.array([length] * 2), ends, ~ends)
         return freeway_length(Material("Freeway", 3, (10, 10, 7), "bool", None, ended, ended))[0]
 
     assert verdict(2501, True) is Verdict.CONFORMS
