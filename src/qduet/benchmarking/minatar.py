@@ -29,7 +29,7 @@ class Reading(NamedTuple):
     implementation: str
     version: str
     observation: str
-    """packed, dense, or none."""
+    """packed or dense."""
     game: str
     batch: int
     steps_per_second: float | None
