@@ -11,7 +11,7 @@ from qduet.cli import main
 def test_json_has_every_reading(capsys, monkeypatch):
     """With nothing else installed: ours twice, the three others absent."""
     monkeypatch.setattr("qduet.minatar.conformance.foreign.installed", lambda package: None)
-    arguments = ["--games", "Breakout", "--batch", "4", "--seconds", "0.01"]
+    arguments = ["--games", "Breakout", "--batch", "4e0", "--seconds", "0.01"]
     assert main(["bench", "--minatar", *arguments, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["section"] == "minatar"
@@ -50,10 +50,17 @@ def test_rows_compare_with_the_faster_port(capsys):
     ("arguments", "told"),
     [
         (["--games", "Pong"], "unknown game 'Pong'"),
-        (["--batch", "0"], "--batch 0 must be 1 or more"),
-        (["--seconds", "0"], "--seconds 0 must be more than 0"),
+        (["--batch", "0"], "--batch: '0' is not a whole number of at least 1"),
+        (["--seconds", "0"], "--seconds: '0' is not a number in (0, inf)"),
+        (["--trials", "1.5"], "--trials: '1.5' is not a whole number of at least 1"),
     ],
 )
 def test_bad_input(capsys, arguments, told):
-    assert main(["bench", "--minatar", *arguments]) == 2
-    assert told in capsys.readouterr().err
+    try:
+        code = main(["bench", "--minatar", *arguments])
+    except SystemExit as stop:
+        code = stop.code
+    error = capsys.readouterr().err
+    assert code == 2
+    assert told in error
+    assert len(error.splitlines()) == 1

@@ -65,6 +65,20 @@ def test_counterexamples_and_figures_go_to_out(capsys, tmp_path, monkeypatch, fa
     assert document["counterexamples"] == [str(tmp_path / "counterexample-fails.json")]
 
 
+def test_a_failed_claim_without_a_problem_of_its_own_writes_nothing(capsys, tmp_path, monkeypatch):
+    fails = lambda *_: conclude(once, equal("one", 1, 2))
+    once = next(name for name, claim in CLAIMS.items() if claim.once)
+    monkeypatch.setitem(CLAIMS, once, CLAIMS[once]._replace(check=fails))
+    monkeypatch.chdir(tmp_path)
+    assert main(["theory", "--mdps", "2", "--workers", "1", "--claim", once]) == 1
+    out = capsys.readouterr().out
+    assert "NO" in out
+    assert "counterexample" not in out
+    assert main(["theory", "--mdps", "2", "--workers", "1", "--claim", once, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["counterexamples"] == []
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_one_mdp_shows_where_each_rule_ends(capsys):
     assert main(["theory", "--mdp", "qvmax", "--actions", "6", "--json", *QUICK]) == 0
     rows = {row["rule"]: row for row in json.loads(capsys.readouterr().out)["rules"]}
@@ -94,6 +108,7 @@ def test_a_toy_text_problem(capsys):
         (["--claim", "qvmax_bais"], "did you mean 'qvmax_bias'"),
         (["--mdp", "FrozenLak"], "did you mean 'FrozenLake-v1'"),
         (["--mdp", "absent.json"], "cannot read absent.json"),
+        (["--mdp", "FrozenLake-v1", "--actions", "3"], "--actions belongs to on-policy"),
         (["--mdps", "0"], "not a whole number of at least 1"),
         (["--mdps", "many"], "not a whole number of at least 1"),
         (["--step-size", "-1"], "is not a number in"),

@@ -141,6 +141,26 @@ def test_a_time_limit_is_found():
     assert "truncated" in found["no time limit"].evidence
 
 
+def test_a_long_episode_that_is_given_up_is_not_a_time_limit(monkeypatch):
+    """Only what the port itself truncates is one."""
+    monkeypatch.setattr("qduet.minatar.conformance.statistics.LONGEST", 20)
+    found = verdicts(Original(), "Seaquest", steps=100, episodes=8)
+    assert found["no time limit"].verdict is Verdict.NOT_CHECKED
+    assert "none truncated" in found["no time limit"].evidence
+
+
+def test_a_time_limit_of_random_play_is_found():
+    """The watched game is too short to meet it."""
+    found = verdicts(
+        Broken(lambda frame, age: frame._replace(truncated=frame.truncated | (age == 15))),
+        "Seaquest",
+        steps=10,
+        episodes=8,
+    )
+    assert found["no time limit"].verdict is Verdict.DIFFERS
+    assert "of random play cut, at 15 steps" in found["no time limit"].evidence
+
+
 def test_another_type_of_observation_is_found():
     def as_float(frame, _):
         return frame._replace(observation=frame.observation.astype(np.float32))
@@ -174,7 +194,8 @@ def test_freeway_one_step_short_is_found():
     from qduet.minatar.conformance.statistics import Episodes
 
     def verdict(length, terminated):
-        ended = Episodes(np.zeros(2), np.array([length] * 2), np.array([terminated] * 2))
+        ends = np.array([terminated] * 2)
+        ended = Episodes(np.zeros(2), np.array([length] * 2), ends, ~ends)
         return freeway_length(Material("Freeway", 3, (10, 10, 7), "bool", None, ended, ended))[0]
 
     assert verdict(2501, True) is Verdict.CONFORMS
@@ -213,7 +234,7 @@ def test_the_model_does_not_change_the_worlds_it_is_given():
 
 
 def test_the_command_prints_json_and_its_exit_code(capsys):
-    arguments = ["conformance", "minatar", "--game", "breakout", "--steps", "60"]
+    arguments = ["conformance", "minatar", "--game", "breakout", "--steps", "6e1"]
     assert main([*arguments, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["port"] == "minatar"
@@ -228,12 +249,19 @@ def test_the_command_prints_json_and_its_exit_code(capsys):
     [
         (["gymnaks"], "unknown port 'gymnaks': did you mean 'gymnax'?"),
         (["qduet", "--game", "Pong"], "unknown game 'Pong'"),
-        (["qduet", "--steps", "0"], "--steps 0 must be 1 or more"),
+        (["qduet", "--steps", "0"], "--steps: '0' is not a whole number of at least 1"),
+        (["qduet", "--episodes", "many"], "--episodes: 'many' is not a whole number"),
     ],
 )
 def test_bad_input(capsys, arguments, told):
-    assert main(["conformance", *arguments]) == 2
-    assert told in capsys.readouterr().err
+    try:
+        code = main(["conformance", *arguments])
+    except SystemExit as stop:
+        code = stop.code
+    error = capsys.readouterr().err
+    assert code == 2
+    assert told in error
+    assert len(error.splitlines()) == 1
 
 
 def test_a_port_that_is_not_installed_is_named(capsys, monkeypatch):

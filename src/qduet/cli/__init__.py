@@ -7,6 +7,7 @@ neither jax nor matplotlib. Bad input is an `InputError`: one line on standard e
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -23,6 +24,9 @@ COMMANDS: dict[str, str] = {
     "bench": "time each part of the project on this machine",
 }
 """Each subcommand and the line that ``qduet --help`` shows for it."""
+
+RESUMABLE = {"reproduce"}
+"""Subcommands that keep what they have finished, and go on from there when run again."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -71,16 +75,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         if top.command not in COMMANDS:
             raise unknown_name("command", top.command, COMMANDS)
         args = _command_parser(top.command).parse_args(top.arguments)
-        return args.run(args)
+        code = args.run(args)
+        sys.stdout.flush()  # here, so that a reader that has gone is noticed here
+        return code
     except InputError as error:
         print(f"qduet {top.command}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(
-            f"\nqduet {top.command}: interrupted; what was finished is kept, "
-            "run the same command again to continue",
-            file=sys.stderr,
-        )
+        kept = "; what was finished is kept, run the same command again to continue"
+        after = kept if top.command in RESUMABLE else ""
+        print(f"\nqduet {top.command}: interrupted{after}", file=sys.stderr)
         return 130
     except BrokenPipeError:
+        # What is still buffered goes nowhere, so that the flush at exit does not fail as well.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141

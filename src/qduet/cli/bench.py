@@ -2,11 +2,13 @@
 
 import argparse
 import importlib
-import json
+import math
 import platform
 import sys
 from types import ModuleType
 from typing import Any
+
+from qduet.cli.options import add_json, print_json, real, whole
 
 EXAMPLE = """qduet bench
 qduet bench --minatar --games Seaquest --batch 1024 65536 --json"""
@@ -21,7 +23,9 @@ def section(name: str) -> ModuleType:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """One switch for each section, and the sections' own options."""
+    """One switch for each section, and the sections' own options; their numbers are positive."""
+    parser.register("type", int, whole(1))
+    parser.register("type", float, real(0, math.inf, open_below=True))
     chosen = parser.add_mutually_exclusive_group()
     for name in SECTIONS:
         measured = section(name)
@@ -30,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         )
         measured.add_arguments(parser.add_argument_group(f"options of --{name}"))
     parser.set_defaults(section=SECTIONS[0])
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -42,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"{len(readings)} readings", end="\r", file=sys.stderr, flush=True)
     if args.json:
         summary = measured.summary(readings) if hasattr(measured, "summary") else {}
-        print(json.dumps({**document(args.section, readings), **summary}, indent=2))
+        print_json({**document(args.section, readings), **summary})
     else:
         measured.show(readings)
     return 0

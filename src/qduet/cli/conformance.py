@@ -1,11 +1,11 @@
 """`qduet conformance`: which rules of the original MinAtar a port follows."""
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from qduet.errors import InputError, unknown_name
+from qduet.cli.options import add_json, print_json, whole
+from qduet.errors import unknown_name
 
 if TYPE_CHECKING:
     from qduet.minatar.conformance import Finding, Port
@@ -19,10 +19,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `qduet conformance`."""
     parser.add_argument("port", help="qduet, gymnax, pgx, or minatar (the original itself)")
     parser.add_argument("--game", action="append", help="one game (may be repeated; default all)")
-    parser.add_argument("--steps", type=int, default=6000, help="steps followed per game")
-    parser.add_argument("--episodes", type=int, default=400, help="episodes of random play")
-    parser.add_argument("--seed", type=int, default=0, help="another seed is another examination")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--steps", type=whole(1), default=6000, help="steps followed per game")
+    parser.add_argument("--episodes", type=whole(2), default=400, help="episodes of random play")
+    parser.add_argument(
+        "--seed", type=whole(0), default=0, help="another seed is another examination"
+    )
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -39,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         findings += found
     print(" " * 30, end="\r", file=sys.stderr, flush=True)
     if args.json:
-        print(json.dumps(document(examined, findings, args), indent=2))
+        print_json(document(examined, findings, args))
     else:
         show(examined, findings)
     return int(any(finding.verdict is Verdict.DIFFERS for finding in findings))
@@ -49,13 +51,6 @@ def check(args: argparse.Namespace) -> list[str]:
     """The games to examine, or `InputError`."""
     from qduet.minatar import GAMES
 
-    for option, value, least in (
-        ("--steps", args.steps, 1),
-        ("--episodes", args.episodes, 2),
-        ("--seed", args.seed, 0),
-    ):
-        if value < least:
-            raise InputError(f"{option} {value} must be {least} or more")
     by_lower = {name.lower(): name for name in GAMES}
     chosen = args.game or list(GAMES)
     for name in chosen:

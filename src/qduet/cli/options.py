@@ -1,7 +1,7 @@
 """Arguments that several subcommands share, and what their values may be."""
 
 import argparse
-import json
+import contextlib
 import math
 import sys
 from collections.abc import Callable
@@ -15,17 +15,24 @@ def whole(minimum: int) -> Callable[[str], int]:
     """An integer of at least `minimum`; ``20_000`` and ``2e4`` are both fine."""
 
     def parse(text: str) -> int:
-        try:
-            value = float(text.replace("_", ""))
-        except ValueError:
-            value = math.nan
-        if not (value.is_integer() and value >= minimum):
+        value = _whole(text)
+        if value is None or value < minimum:
             raise argparse.ArgumentTypeError(
                 f"'{text}' is not a whole number of at least {minimum}"
             )
-        return int(value)
+        return value
 
     return parse
+
+
+def _whole(text: str) -> int | None:
+    """`text` as an integer, exactly; None if it is none."""
+    with contextlib.suppress(ValueError):
+        return int(text)
+    with contextlib.suppress(ValueError, OverflowError):
+        value = float(text)
+        return int(value) if value.is_integer() else None
+    return None
 
 
 def real(
@@ -63,4 +70,4 @@ def add_out(parser: argparse.ArgumentParser, default: str | None = None) -> None
 
 def print_json(value: Any) -> None:
     """Prints `value` as the one JSON document of a command."""
-    sys.stdout.write(json.dumps(json.loads(to_json(value)), indent=2) + "\n")
+    sys.stdout.write(to_json(value) + "\n")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qduet.cli.options import real, whole
 from qduet.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,14 +35,16 @@ class Options(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `qduet play`."""
     parser.add_argument("env", help="for example MinAtar/Breakout-v1; v0 has all six actions")
-    parser.add_argument("--fps", type=float, default=8, help="steps per second (default 8)")
+    parser.add_argument(
+        "--fps", type=real(0, 60, open_below=True), default=8, help="steps per second (default 8)"
+    )
     parser.add_argument(
         "--sticky",
         action=argparse.BooleanOptionalAction,
         default=True,
         help="repeat the last action in one step of ten, as the original does (default on)",
     )
-    parser.add_argument("--seed", type=int, help="the same seed and keys give the same game")
+    parser.add_argument("--seed", type=whole(0), help="the same seed and keys give the same game")
     parser.add_argument("--turn-based", action="store_true", help="wait for a key in every step")
     parser.add_argument("--record", type=Path, metavar="FILE.gif", help="write the play as a GIF")
     parser.add_argument(
@@ -72,10 +75,6 @@ def check(args: argparse.Namespace) -> Options:
     """The options, or `InputError`, before anything is done."""
     from qduet.minatar import animation, canonical_id, render
 
-    if not 0 < args.fps <= 60:
-        raise InputError(f"--fps {args.fps:g} is not above 0 and at most 60")
-    if args.seed is not None and args.seed < 0:
-        raise InputError(f"--seed {args.seed} must be 0 or more")
     if args.record:
         animation.pillow()
         if args.record.suffix.lower() != ".gif" or not args.record.parent.is_dir():

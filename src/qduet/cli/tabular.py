@@ -7,16 +7,14 @@ import numpy as np
 
 from qduet import stats
 from qduet.cli.options import add_json, print_json, real, whole
+from qduet.cli.problems import FOUR_STATE, named_mdp
 from qduet.errors import InputError, unknown_name
-from qduet.mdp import MDP, four_state, uniform_policy
+from qduet.mdp import uniform_policy
 from qduet.rules import RULES, make_rule
 from qduet.sweep import EpsilonGreedy, sweep
-from qduet.toy_text import from_gymnasium
 
 EXAMPLE = """qduet tabular hard_rdq --mdp dueling --actions 18 --step-size 0.1353 --init-std 2
 qduet tabular q_learning --mdp FrozenLake-v1 --step-size 0.1 --epsilon 0.1 --json"""
-
-PROBLEMS = ("on-policy", "qvmax", "dueling")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mdp",
         default="on-policy",
-        help=f"{', '.join(PROBLEMS)} (the paper's), or a toy-text id such as FrozenLake-v1",
+        help=f"{', '.join(FOUR_STATE)} (the paper's), or a toy-text id such as FrozenLake-v1",
     )
     parser.add_argument("--actions", type=whole(1), help="|A| of the paper's problems (default 18)")
     parser.add_argument(
@@ -56,13 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Runs the sweep of one rule and one step size."""
-    import jax
-
     if args.rule not in RULES:
         raise unknown_name("rule", args.rule, RULES)
     if args.beta is not None and args.rule != "soft_rdq":
         raise InputError(f"--beta belongs to soft_rdq, not to {args.rule}")
-    mdp = _mdp(args)
+    mdp = named_mdp(args.mdp, FOUR_STATE, num_actions=args.actions, discount=args.discount)
     init_std = args.init_std
     if init_std is None:
         init_std = 2.0 if args.mdp == "dueling" else 0.0
@@ -70,18 +66,17 @@ def run(args: argparse.Namespace) -> int:
         args.rule, uniform_policy(mdp), **({} if args.beta is None else {"beta": args.beta})
     )
     started = time.perf_counter()
-    with jax.enable_x64(args.float64):
-        curves = sweep(
-            mdp,
-            {args.rule: rule},
-            np.array([args.step_size]),
-            seeds=range(args.seeds),
-            steps=args.steps,
-            record_every=args.record_every,
-            behaviour=None if args.epsilon is None else EpsilonGreedy(args.epsilon),
-            init_std=init_std,
-            dtype=np.float64 if args.float64 else np.float32,
-        )[args.rule]
+    curves = sweep(
+        mdp,
+        {args.rule: rule},
+        np.array([args.step_size]),
+        seeds=range(args.seeds),
+        steps=args.steps,
+        record_every=args.record_every,
+        behaviour=None if args.epsilon is None else EpsilonGreedy(args.epsilon),
+        init_std=init_std,
+        dtype=np.float64 if args.float64 else np.float32,
+    )[args.rule]
     seconds = time.perf_counter() - started
     auc = stats.mean_interval(stats.auc(curves.percent[:, 0]))
     final = stats.mean_interval(curves.percent[:, 0, -1])
@@ -115,17 +110,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(document, auc, final)
     return 0
-
-
-def _mdp(args: argparse.Namespace) -> MDP:
-    if args.mdp in PROBLEMS:
-        return four_state(args.mdp, args.actions or 18, args.discount)
-    if "-v" not in args.mdp:
-        toy_text = ("FrozenLake-v1", "CliffWalking-v1", "Taxi-v3")
-        raise unknown_name("MDP", args.mdp, (*PROBLEMS, *toy_text))
-    if args.actions is not None:
-        raise InputError(f"--actions belongs to {', '.join(PROBLEMS)}; {args.mdp} has its own")
-    return from_gymnasium(args.mdp, 0.99 if args.discount is None else args.discount)
 
 
 def _print(document: dict, auc: stats.Interval, final: stats.Interval) -> None:

@@ -11,22 +11,21 @@ from typing import Any
 import numpy as np
 
 from qduet.cli.options import add_json, add_out, print_json, real, whole
-from qduet.errors import InputError, unknown_name
-from qduet.mdp import four_state, optimum
+from qduet.cli.problems import FOUR_STATE, named_mdp, refuse_actions
+from qduet.mdp import optimum
 from qduet.store import check_writable, write_atomically
 from qduet.theory.expected import TABLES
-from qduet.theory.problems import Problem, load_problem, problem_json, problem_of, ring
+from qduet.theory.problems import Problem, load_problem, problem_json, problem_of
 from qduet.theory.qv import qvmax_biases
 from qduet.theory.rates import fixed_point, rate
 from qduet.theory.suite import CLAIMS, Result, claim_names, results_on, run_suite
-from qduet.toy_text import from_gymnasium
 
 EXAMPLE = """qduet theory --mdps 1000
 qduet theory --claim qvmax_bias --mdps 200 --json
 qduet theory --mdp FrozenLake-v1 --step-size 0.1
 qduet theory --mdps 100 --out theory          # draws figures 1 and 4, the rates, the ring"""
 
-PROBLEMS = ("on-policy", "qvmax", "dueling", "ring")
+PROBLEMS = (*FOUR_STATE, "ring")
 LARGEST = 1_500
 """The largest number of values for which a spectrum is computed."""
 
@@ -42,9 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"one MDP instead: {', '.join(PROBLEMS)}, a toy-text id such as FrozenLake-v1, "
         "or a file that a failed check wrote",
     )
-    parser.add_argument(
-        "--actions", type=whole(1), default=18, help="|A| of the named problems (default 18)"
-    )
+    parser.add_argument("--actions", type=whole(1), help="|A| of the named problems (default 18)")
     parser.add_argument(
         "--claim", action="append", metavar="NAME", help="only this one; may be repeated"
     )
@@ -72,7 +69,11 @@ def run(args: argparse.Namespace) -> int:
         with _progress(args.mdps) as advance:
             results = run_suite(range(args.mdps), names, workers=args.workers, on_progress=advance)
     seconds = time.perf_counter() - started
-    files = [_write_counterexample(result, args.out) for result in results if not result.holds]
+    files = [
+        _write_counterexample(result, result.problem, args.out)
+        for result in results
+        if not result.holds and result.problem is not None
+    ]
     endings = _endings(problem, args.step_size) if problem is not None else []
     if args.out is not None:
         _draw(args.out)
@@ -85,30 +86,19 @@ def run(args: argparse.Namespace) -> int:
     return 0 if all(result.holds for result in results) else 1
 
 
-def _problem(name: str, num_actions: int) -> Problem:
-    if name == "ring":
-        return problem_of(ring(num_actions=num_actions))
-    if name in PROBLEMS:
-        return problem_of(four_state(name, num_actions))
+def _problem(name: str, num_actions: int | None) -> Problem:
     if name.endswith(".json"):
+        refuse_actions(name, PROBLEMS, num_actions)
         return load_problem(Path(name))
-    if "-v" not in name:
-        toy_text = ("FrozenLake-v1", "CliffWalking-v1", "Taxi-v3")
-        raise unknown_name("MDP", name, (*PROBLEMS, *toy_text))
-    return problem_of(from_gymnasium(name))
+    return problem_of(named_mdp(name, PROBLEMS, num_actions=num_actions))
 
 
-def _write_counterexample(result: Result, out: Path | None) -> str:
+def _write_counterexample(result: Result, problem: Problem, out: Path | None) -> str:
     """Writes the worst problem of a failed claim, and returns where."""
-    if result.problem is None:
-        return f"{result.claim} has no problem but its own: {result.worst.worst.what} failed"
     path = (out or Path()) / f"counterexample-{result.claim}.json"
     worst = result.worst.worst
     notes = {"claim": result.claim, "what": worst.what, "error": worst.error}
-    try:
-        write_atomically(path, problem_json(result.problem, **notes))
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from None
+    write_atomically(path, problem_json(problem, **notes))
     return str(path)
 
 

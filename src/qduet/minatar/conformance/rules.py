@@ -123,8 +123,8 @@ def no_time_limit(found: Material) -> tuple[Verdict, str]:
     seen, lengths = found.seen, found.played.lengths
     if seen.cut:
         return judged(False, f"truncated {len(seen.cut)} times; first: {seen.cut[0]}")
-    if not found.played.terminated.all():
-        cut = lengths[~found.played.terminated]
+    if found.played.truncated.any():
+        cut = lengths[found.played.truncated]
         return judged(False, f"{len(cut)} episodes of random play cut, at {cut.min()} steps")
     longest = max(seen.longest, int(lengths.max()))
     evidence = f"longest episode {longest} steps, none truncated"
@@ -133,10 +133,12 @@ def no_time_limit(found: Material) -> tuple[Verdict, str]:
 
 def freeway_length(found: Material) -> tuple[Verdict, str]:
     """Freeway ends, as terminated, in step 2501."""
-    if found.game != "Freeway":
-        return unchecked("only Freeway has a fixed length")
     lengths = sorted({int(length) for length in found.played.lengths})
-    how = "terminated" if found.played.terminated.all() else "truncated"
+    played = found.played
+    if played.terminated.all():
+        how = "terminated"
+    else:
+        how = "truncated" if played.truncated.any() else "not ended"
     same = lengths == [FREEWAY_LENGTH] and how == "terminated"
     return judged(same, f"lengths {lengths}, {how}; original {FREEWAY_LENGTH}, terminated")
 
@@ -149,8 +151,6 @@ def random_return(found: Material) -> tuple[Verdict, str]:
 
 def random_length(found: Material) -> tuple[Verdict, str]:
     """Lengths of random play are distributed as the original's."""
-    if found.game == "Freeway":
-        return unchecked("see freeway length")
     result = statistics.compare(found.played.lengths, found.original.lengths)
     return judged(result.p_value > LEVEL, result.evidence)
 

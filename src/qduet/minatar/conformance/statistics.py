@@ -11,7 +11,7 @@ LEVEL = 1e-4
 """A test says "differs" if the original would give what was seen, or worse, at most this often."""
 
 LONGEST = 4000
-"""Steps after which an episode of random play is given up."""
+"""Steps after which an episode of random play is left unfinished, whatever the port does."""
 
 
 class Episodes(NamedTuple):
@@ -20,7 +20,9 @@ class Episodes(NamedTuple):
     returns: np.ndarray
     lengths: np.ndarray
     terminated: np.ndarray
-    """bool[]: it ended as the game's own end, not as a truncation."""
+    """bool[]: it ended as the game's own end."""
+    truncated: np.ndarray
+    """bool[]: the port cut it; neither flag is set where it went on after `LONGEST` steps."""
 
 
 class Comparison(NamedTuple):
@@ -35,16 +37,18 @@ def random_episodes(played: PortGame, batch: int, *, seed: int) -> Episodes:
     rng = np.random.default_rng(seed)
     played.reset(seed)
     returns, lengths = np.zeros(batch), np.zeros(batch, int)
-    running, terminated = np.ones(batch, bool), np.zeros(batch, bool)
+    running = np.ones(batch, bool)
+    terminated, truncated = np.zeros(batch, bool), np.zeros(batch, bool)
     for _ in range(LONGEST):
         frame = played.step(rng.integers(0, played.num_actions, batch))
         returns[running] += np.asarray(frame.reward, float)[running]
         lengths[running] += 1
         terminated |= running & frame.terminated
-        running &= ~(frame.terminated | frame.truncated)
+        truncated |= running & frame.truncated & ~frame.terminated
+        running &= ~(terminated | truncated)
         if not running.any():
             break
-    return Episodes(returns, lengths, terminated)
+    return Episodes(returns, lengths, terminated, truncated)
 
 
 def compare(port: np.ndarray, original: np.ndarray) -> Comparison:

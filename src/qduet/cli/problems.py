@@ -1,0 +1,38 @@
+"""The MDPs that ``--mdp NAME`` can name."""
+
+from collections.abc import Sequence
+
+from qduet.errors import InputError, unknown_name
+from qduet.mdp import MDP, four_state
+from qduet.theory.problems import ring
+from qduet.toy_text import from_gymnasium
+
+FOUR_STATE = ("on-policy", "qvmax", "dueling")
+"""The paper's problems."""
+
+TOY_TEXT = ("FrozenLake-v1", "CliffWalking-v1", "Taxi-v3")
+"""Gymnasium's; any id with a version is tried."""
+
+ACTIONS = 18
+"""|A| of a problem that can have any, if nothing is said."""
+
+
+def named_mdp(
+    name: str, known: Sequence[str], *, num_actions: int | None, discount: float | None = None
+) -> MDP:
+    """One of the `known` problems, which have any number of actions, or a toy-text problem."""
+    elsewhere = 0.99 if discount is None else discount
+    if name == "ring" and name in known:
+        return ring(num_actions=num_actions or ACTIONS, discount=elsewhere)
+    if name in known:
+        return four_state(name, num_actions or ACTIONS, discount)
+    if "-v" not in name:
+        raise unknown_name("MDP", name, (*known, *TOY_TEXT))
+    refuse_actions(name, known, num_actions)
+    return from_gymnasium(name, elsewhere)
+
+
+def refuse_actions(name: str, known: Sequence[str], num_actions: int | None) -> None:
+    """`InputError` if ``--actions`` was given for a problem that has its own."""
+    if num_actions is not None:
+        raise InputError(f"--actions belongs to {', '.join(known)}; {name} has its own")
