@@ -4,8 +4,7 @@ For each rule and |A| one cell of the paper's size is timed: 61 step sizes × 20
 seeds, through `qduet.sweep.sweep` as the figures are made, random numbers and trajectories
 included. Beside it stand two NumPy restatements of the same rule on the first seed's trajectory:
 
-* *one run*: a table ``[S, A]`` and one step size, an update at a time, which is how the authors'
-  released code works;
+* *one run*: a table ``[S, A]`` and one step size, an update at a time;
 * *side by side*: a table ``[S, A, 61]``, all step sizes in each NumPy operation.
 
 Costs are compared in CPU time, which other work on the machine disturbs little, and whole-job times
