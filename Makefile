@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 INPUTS := pyproject.toml constraints.txt
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
 .PHONY: help reproduce test check format bench soak clean
@@ -16,12 +16,13 @@ help:
 	@echo "make soak        compare a million steps of each MinAtar game with the original"
 	@echo "make clean       remove .venv and caches (results stay)"
 
-$(VENV)/bin/python:
+$(VENV)/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "qduet needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 2; }
-	@$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
 
-$(VENV)/.installed: $(VENV)/bin/python $(INPUTS)
+$(VENV)/.installed: $(VENV)/.made $(INPUTS)
 	@echo "installing qduet into $(VENV) (once)"
 	@$(PIP) --editable .
 	@touch $@

@@ -8,6 +8,7 @@ the rest, so that Q(S, A) moves by α δ whatever w is. With w = 0 it is Q-learn
 starts); with w = 1/2 it is Hard RDQ at half its step size.
 """
 
+import dataclasses
 import sys
 from pathlib import Path
 
@@ -48,7 +49,8 @@ def main(out: Path) -> Results:
         aucs = c.percent.mean(axis=(0, 2))  # infinite where a run diverged
         best = aucs.argmin()
         print(f"{name}: best AUC {aucs[best]:.1f} % at α = {step_sizes[best]:.2f}")
-    results = run(FIGURES["figure5"].small(), out, extra_rules=shares)
+    experiment = dataclasses.replace(FIGURES["figure5"].small(), seeds=10, steps=5_000)
+    results = run(experiment, out, extra_rules=shares)
     paths = save(tabular_figure(results, summarise_all(results)), out / "figure5-own-rule")
     print("drawn:", *paths)
     return results

@@ -121,8 +121,20 @@ def test_a_rule_of_ones_own_joins_a_figure(tiny, tmp_path):
 
 def test_a_changed_rule_under_the_same_name_is_noticed(tiny, tmp_path):
     run(tiny, tmp_path, extra_rules={"mine": my_rule()})
-    with pytest.raises(InputError, match="fingerprint"):
+    with pytest.raises(InputError, match="the rule has changed since"):
         run(tiny, tmp_path, extra_rules={"mine": my_rule(step=0.5)})
+
+
+def test_a_terminal_changes_no_fingerprint():
+    import jax
+
+    plain = fingerprint(my_rule(), 4, 2)
+    before = jax.config.jax_pprint_use_color
+    try:
+        jax.config.update("jax_pprint_use_color", not before)
+        assert fingerprint(my_rule(), 4, 2) == plain
+    finally:
+        jax.config.update("jax_pprint_use_color", before)
 
 
 def test_a_changed_read_out_or_goal_is_noticed():

@@ -36,7 +36,7 @@ ORDER = (
     "cli",
 )
 ROOT = Path(qduet.__file__).parent
-FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+FILES = sorted(path for path in ROOT.rglob("*.py") if path.parent != ROOT or path.stem[0] != "_")
 
 
 def module_of(path):

@@ -40,7 +40,7 @@ def test_the_same_cell_is_the_same_bytes(cell, tmp_path):
 
 
 def test_other_settings_are_refused_and_named(cell):
-    with pytest.raises(InputError, match=r"seeds is 3 there, 4 here.*another --out"):
+    with pytest.raises(InputError, match=r"seeds is 3 there, 4 here.*another directory"):
         store.read_cell(cell, {**SETTINGS, "seeds": 4})
 
 

@@ -260,6 +260,8 @@ def test_progress_adds_up_to_all_updates():
         ({"step_sizes": [np.inf]}, "positive and finite"),
         ({"step_sizes": []}, "positive and finite"),
         ({"seeds": []}, "seeds"),
+        ({"seeds": 5}, "sequence such as"),
+        ({"step_sizes": 0.1}, "must be a list"),
         ({"seeds": [1, 1]}, "seeds"),
         ({"steps": 150}, "multiple of record_every"),
         ({"init_std": -1.0}, "init_std"),

@@ -186,7 +186,8 @@ def fingerprint(rule: Rule, num_states: int, num_actions: int) -> str:
         functions.append((rule.q, (tables,)))
     for function, args in functions:
         traced = jax.make_jaxpr(function)(*args)
-        digest.update(re.sub(r"0x[0-9a-f]+", "", str(traced.jaxpr)).encode())
+        text = traced.jaxpr.pretty_print(use_color=False)  # str() has colours in a terminal
+        digest.update(re.sub(r"0x[0-9a-f]+", "", text).encode())
         for constant in traced.consts:
             digest.update(np.asarray(constant).tobytes())
     return digest.hexdigest()[:16]

@@ -117,7 +117,7 @@ def read_cell(path: Path, settings: Any) -> dict[str, np.ndarray] | None:
     if stored != to_json(settings):
         raise InputError(
             f"{path} holds results of other settings ({_difference(stored, to_json(settings))}); "
-            "choose another --out"
+            "choose another directory, or delete that file"
         )
     return arrays
 
@@ -130,6 +130,8 @@ def _difference(stored: str, wanted: str) -> str:
     """The first setting in which two JSON texts differ."""
     there, here = _flat(json.loads(stored)), _flat(json.loads(wanted))
     for name in sorted(there.keys() | here.keys()):
+        if there.get(name) != here.get(name) and name == "fingerprint":
+            return "the rule has changed since"
         if there.get(name) != here.get(name):
             return f"{name} is {there.get(name)} there, {here.get(name)} here"
     return "in their order"
@@ -156,5 +158,5 @@ def check_settings(path: Path, settings: Any) -> None:
     if stored != text:
         raise InputError(
             f"{path.parent} holds results of other settings ({_difference(stored, text)}); "
-            "choose another --out"
+            "choose another directory"
         )

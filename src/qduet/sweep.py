@@ -230,16 +230,19 @@ def _check(
     targets: Any,
 ) -> np.ndarray:
     """The step sizes as an array; raises if anything cannot be run."""
-    if not rules:
-        raise InputError("a sweep needs at least one rule")
+    if not isinstance(rules, Mapping) or not rules:
+        raise InputError("rules must be a dict of one or more rules by name")
+    if not isinstance(seeds, Sequence | np.ndarray):
+        raise InputError(f"seeds must be a sequence such as range(30); it is {seeds}")
     alphas = np.asarray(step_sizes, np.float64)
     if alphas.ndim != 1 or not alphas.size or not (np.isfinite(alphas) & (alphas > 0)).all():
-        raise InputError(f"step sizes must be positive and finite; they are {step_sizes}")
+        raise InputError(f"step_sizes must be a list, positive and finite; it is {step_sizes}")
     if not len(seeds) or len(set(seeds)) < len(seeds) or min(seeds) < 0:
         raise InputError("seeds must be one or more different integers that are not negative")
     if record_every < 1 or steps < 1 or steps % record_every:
         raise InputError(
-            f"steps must be a positive multiple of record_every; they are {steps}, {record_every}"
+            "steps must be a positive multiple of record_every (--record-every); "
+            f"they are {steps}, {record_every}"
         )
     if not 0 <= init_std < np.inf:
         raise InputError(f"init_std must be finite and ≥ 0; it is {init_std}")

@@ -23,7 +23,7 @@ def from_gymnasium(env_id: str, discount: float = 0.99, **options: Any) -> MDP:
         import gymnasium
     except ImportError:
         raise InputError(
-            f"'{env_id}' is a Gymnasium environment: install it with pip install 'qduet[gym]'"
+            f"'{env_id}' is a Gymnasium environment: install it with pip install gymnasium"
         ) from None
     registered = env_id if env_id in gymnasium.registry else _SUCCESSORS.get(env_id, env_id)
     try:
@@ -31,7 +31,9 @@ def from_gymnasium(env_id: str, discount: float = 0.99, **options: Any) -> MDP:
     except gymnasium.error.Error as error:
         raise InputError(f"Gymnasium cannot make '{env_id}': {error}".splitlines()[0]) from None
     if not hasattr(env, "P") or not hasattr(env, "initial_state_distrib"):
-        raise InputError(f"'{env_id}' has no transition table: only toy-text problems have one")
+        raise InputError(
+            f"'{env_id}' has no transition table: CliffWalking, FrozenLake and Taxi have one"
+        )
     return from_table(env.P, np.asarray(env.initial_state_distrib), discount, name=env_id)
 
 

@@ -42,7 +42,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=real(0, np.inf),
         help="V₀ and A₀ ~ N(0, std²); default 2 for dueling, else 0",
     )
-    parser.add_argument("--beta", type=real(0, 1, open_above=True), help="β of soft_rdq")
+    parser.add_argument(
+        "--beta", type=real(0, 1, open_above=True), help="β of soft_rdq (default 0.001)"
+    )
     parser.add_argument(
         "--epsilon",
         type=real(0, 1),
@@ -58,6 +60,8 @@ def run(args: argparse.Namespace) -> int:
         raise unknown_name("rule", args.rule, RULES)
     if args.beta is not None and args.rule != "soft_rdq":
         raise InputError(f"--beta belongs to soft_rdq, not to {args.rule}")
+    if args.rule == "soft_rdq" and args.beta is None:
+        args.beta = 1e-3
     mdp = named_mdp(args.mdp, FOUR_STATE, num_actions=args.actions, discount=args.discount)
     init_std = args.init_std
     if init_std is None:

@@ -30,7 +30,7 @@ def pillow() -> Any:
         import PIL.ImageDraw
         import PIL.ImageFont
     except ImportError:
-        raise InputError("pictures and GIF files need pillow: pip install 'qduet[gym]'") from None
+        raise InputError("pictures and GIF files need pillow: pip install pillow") from None
     return PIL
 
 
