@@ -1,10 +1,12 @@
 """Figures 2, 3 and 5: error curves, AUC against step size, best AUC against |A|."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
 from qduet import stats
@@ -25,7 +27,7 @@ def tabular_figure(results: Results, summary: Summary) -> Figure:
     experiment = results.experiment
     shown = experiment.actions[-1]
     with house_style():
-        figure = Figure(figsize=(11, 3.7), layout="constrained")
+        figure = Figure(figsize=(11, 3.9), layout="constrained")
         figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)  # type: ignore[union-attr, call-arg]
         left, centre, right = figure.subplots(1, 3)
         centre.set_xscale("log")
@@ -45,16 +47,24 @@ def tabular_figure(results: Results, summary: Summary) -> Figure:
         right.set_xticks(experiment.actions)
         for axes in (left, centre, right):
             axes.yaxis.set_major_formatter(PercentFormatter(decimals=0))
-        figure.legend(
-            *left.get_legend_handles_labels(),
-            loc="outside lower center",
-            ncols=min(3, len(results.rules)),
-        )
+        rules = left.get_legend_handles_labels()[0]
+        columns = min(3, len(results.rules))
+        figure.legend(handles=rules + _marks(), loc="outside lower center", ncols=columns)
         seeds = experiment.seeds
         note = f"{seeds} seeds, 95 % intervals" if seeds > 1 else "a single seed: no intervals"
         suffix = "" if experiment.protocol == "paper" else ", protocol=reference"
         figure.suptitle(f"{experiment.title} ({note}{suffix})", fontsize=11)
     return figure
+
+
+def _marks() -> list[Line2D]:
+    """Legend entries for the marks of the centre and right panels."""
+    grey: dict[str, Any] = {"color": "0.35", "linestyle": ""}
+    return [
+        Line2D([], [], **grey, marker="o", fillstyle="none", markersize=4, label="runs diverged"),
+        Line2D([], [], **grey, marker="x", markersize=5, label="α chosen on the other seeds"),
+        Line2D([], [], **grey, marker="^", markersize=5, label="the same, off the scale"),
+    ]
 
 
 class _Look:

@@ -63,7 +63,8 @@ def figure1(discount: float = 0.9) -> Figure:
         for axes, name in zip(figure.subplots(1, len(names)), names, strict=True):
             _draw_graph(axes, name, bootstrap_norms(name, problem), discount)
         figure.suptitle(
-            "Who bootstraps from whom: arrows point from the bootstrapped table to the updated one",
+            "Who bootstraps from whom, |A| = 4: arrows point from the bootstrapped table to the "
+            "updated one",
             fontsize=11,
         )
     return figure
