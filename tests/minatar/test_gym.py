@@ -68,7 +68,8 @@ def test_same_seed_same_game_other_seed_other_game():
 
 def test_huge_seeds_are_accepted():
     env = gymnasium.make("qduet/Breakout-v1")
-    env.reset(seed=2**80)
+    observation, _ = env.reset(seed=2**80)
+    assert env.observation_space.contains(observation)
 
 
 def lose(env):
