@@ -12,3 +12,22 @@ def x64():
     """Double precision for the duration of one test."""
     with jax.enable_x64(True):
         yield
+
+
+@pytest.fixture
+def refused(capsys):
+    """Checks that the command refuses `arguments`: exit code 2, one line that holds `told`."""
+    from qduet.cli import main
+
+    def check(arguments, told):
+        try:
+            code = main(arguments)
+        except SystemExit as stop:
+            code = stop.code
+        out = capsys.readouterr()
+        assert code == 2
+        assert told in out.err
+        assert len(out.err.splitlines()) == 1
+        assert out.out == ""
+
+    return check

@@ -55,12 +55,5 @@ def test_rows_compare_with_the_faster_port(capsys):
         (["--trials", "1.5"], "--trials: '1.5' is not a whole number of at least 1"),
     ],
 )
-def test_bad_input(capsys, arguments, told):
-    try:
-        code = main(["bench", "--minatar", *arguments])
-    except SystemExit as stop:
-        code = stop.code
-    error = capsys.readouterr().err
-    assert code == 2
-    assert told in error
-    assert len(error.splitlines()) == 1
+def test_bad_input(refused, arguments, told):
+    refused(["bench", "--minatar", *arguments], told)

@@ -142,17 +142,9 @@ BAD = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD, ids=lambda x: " ".join(x)[:40])
-def test_bad_input_is_one_line_and_exit_code_2(arguments, message, capsys, tmp_path, monkeypatch):
+def test_bad_input_is_one_line_and_exit_code_2(arguments, message, refused, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    try:
-        code = main(arguments)
-    except SystemExit as exit:
-        code = exit.code
-    captured = capsys.readouterr()
-    assert code == 2
-    assert message in captured.err
-    assert captured.err.count("\n") == 1
-    assert captured.out == ""
+    refused(arguments, message)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -114,16 +114,8 @@ def test_a_toy_text_problem(capsys):
         (["--step-size", "-1"], "is not a number in"),
     ],
 )
-def test_bad_input_is_one_line_and_code_2(capsys, arguments, message):
-    try:
-        code = main(["theory", *arguments])
-    except SystemExit as stop:
-        code = stop.code
-    out, err = capsys.readouterr()
-    assert code == 2
-    assert message in err
-    assert len(err.splitlines()) == 1
-    assert out == ""
+def test_bad_input_is_one_line_and_code_2(refused, arguments, message):
+    refused(["theory", *arguments], message)
 
 
 # --- Figures -------------------------------------------------------------------------------------

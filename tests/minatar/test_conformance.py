@@ -253,15 +253,8 @@ def test_the_command_prints_json_and_its_exit_code(capsys):
         (["qduet", "--episodes", "many"], "--episodes: 'many' is not a whole number"),
     ],
 )
-def test_bad_input(capsys, arguments, told):
-    try:
-        code = main(["conformance", *arguments])
-    except SystemExit as stop:
-        code = stop.code
-    error = capsys.readouterr().err
-    assert code == 2
-    assert told in error
-    assert len(error.splitlines()) == 1
+def test_bad_input(refused, arguments, told):
+    refused(["conformance", *arguments], told)
 
 
 def test_a_port_that_is_not_installed_is_named(capsys, monkeypatch):
