@@ -27,6 +27,7 @@ ORDER = (
     "evaluation",
     "store",
     "provenance",
+    "runs",
     "experiments",
     "stats",
     "summary",

@@ -12,7 +12,7 @@ one compiled program.
 """
 
 import dataclasses
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -34,6 +34,15 @@ class Family(NamedTuple):
     """Weight of the penalty on V² + Σ A²."""
     shared_bias: jax.Array
     """1 if the advantage head has one bias for all actions (released code), 0 if one per action."""
+
+
+INITIALISATIONS = ("lecun", "released")
+
+PROTOCOLS: dict[str, dict[str, Any]] = {
+    "paper": {"epsilon_hold_steps": 1_000, "initialisation": "lecun", "shared_bias": False},
+    "reference": {"epsilon_hold_steps": 0, "initialisation": "released", "shared_bias": True},
+}
+"""The settings in which the paper and the released code differ (docs/differences.md, 9–11)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,34 +67,33 @@ class Agent:
     sync_every: int = 1_000
     """Steps between two copies to the target network."""
     epsilon_final: float = 0.01
+    epsilon_hold_steps: int = 1_000
+    """Steps of uniform play before ε falls (docs/differences.md, item 9)."""
     epsilon_decay_steps: int = 250_000
-    protocol: str = "paper"
-    """``paper`` or ``reference`` (docs/differences.md, items 9–11)."""
+    initialisation: str = "lecun"
+    """``lecun``; ``released``: PyTorch's default for the convolution and all of DQN (item 10)."""
+    shared_bias: bool = False
+    """Whether the advantage head of a two-stream agent has one bias for all actions (item 11)."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.beta < 1:
             raise InputError(f"beta must be in [0, 1); it is {self.beta}")
-        if self.protocol not in ("paper", "reference"):
-            raise unknown_name("protocol", self.protocol, ("paper", "reference"))
+        if self.initialisation not in INITIALISATIONS:
+            raise unknown_name("initialisation", self.initialisation, INITIALISATIONS)
         for field in ("capacity", "learn_from", "sync_every"):
             value = getattr(self, field)
             if value < STRIDE or value % STRIDE:
                 raise InputError(f"{field} must be a positive multiple of {STRIDE}; it is {value}")
 
-    @property
-    def epsilon_hold_steps(self) -> int:
-        """Steps of uniform play before ε falls; the released code has none (item 9)."""
-        return 1_000 if self.protocol == "paper" else 0
-
     def family(self) -> Family:
         """The agent's point in the family."""
-        shared = self.protocol == "reference" and self.w != 0
+        shared = self.shared_bias and self.w != 0
         return Family(*(jnp.float32(x) for x in (self.w, self.c, self.beta, shared)))
 
     def uniform(self) -> networks.Uniform:
-        """Which layers start from PyTorch's default (item 10)."""
-        reference = self.protocol == "reference"
-        return networks.Uniform(jnp.bool_(reference), jnp.bool_(reference and self.w == 0))
+        """Which layers start from PyTorch's default."""
+        released = self.initialisation == "released"
+        return networks.Uniform(jnp.bool_(released), jnp.bool_(released and self.w == 0))
 
 
 AGENTS: dict[str, Agent] = {
@@ -95,11 +103,13 @@ AGENTS: dict[str, Agent] = {
 }
 
 
-def make_agent(name: str, **options: object) -> Agent:
-    """The agent `name`, with other `options` than the paper's where given."""
+def make_agent(name: str, *, protocol: str = "paper", **options: Any) -> Agent:
+    """The agent `name` under a protocol, with other `options` where given."""
     if name not in AGENTS:
         raise unknown_name("agent", name, AGENTS)
-    return dataclasses.replace(AGENTS[name], **options)  # type: ignore[arg-type]
+    if protocol not in PROTOCOLS:
+        raise unknown_name("protocol", protocol, PROTOCOLS)
+    return dataclasses.replace(AGENTS[name], **PROTOCOLS[protocol] | options)
 
 
 def tied(params: Params, family: Family) -> Params:

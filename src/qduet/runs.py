@@ -1,0 +1,199 @@
+"""Deep results on disk: one directory for all runs of one training command.
+
+    config.json       every setting, and the versions, commit and device of the start
+    evaluations.csv   one row per run and evaluation, never averaged
+    SHA256SUMS        of both, as ``sha256sum --check`` reads it
+    weights/          ``AGENT-SEED.safetensors``: the weights of each run at the end
+    checkpoint/       the whole state, to continue from; nothing here reads it
+
+    runs = load(Path("out/breakout"))
+    runs.scores("rdq").values[:, -1].mean()        # over seeds, at the last evaluation
+
+A run is an agent (by its label) and a seed. The labels of a directory are its own: ``rdq``, or
+``rdq-beta0.01`` where a command trains one agent with several settings.
+"""
+
+import csv
+import dataclasses
+import hashlib
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qduet.errors import InputError, unknown_name
+from qduet.store import to_json, write_atomically
+
+FORMAT = 1
+CONFIG, EVALUATIONS, SUMS = "config.json", "evaluations.csv", "SHA256SUMS"
+
+KEYS = ("game", "agent", "seed", "step")
+"""What names a row."""
+
+PUBLISHED = (
+    "return_mean",
+    "return_median",
+    "return_std",
+    "return_max",
+    "return_min",
+    "q_value_mean",
+    "q_overestimation",
+    "discounted_return_mean",
+    "train_q_mean",
+    "train_loss_mean",
+    "elapsed_seconds",
+)
+"""The columns of the published scores, in their order and meaning."""
+
+DIAGNOSTICS = (
+    "v_rms",
+    "adv_rms",
+    "mean_adv_abs",
+    "episode_length_mean",
+    "episodes_cut",
+    "train_total_loss_mean",
+    "frames_per_second",
+)
+"""What we log besides."""
+
+COLUMNS = KEYS + PUBLISHED + DIAGNOSTICS
+
+Row = Mapping[str, Any]
+"""One evaluation of one run: a value for each of `COLUMNS` (None or NaN: not known)."""
+
+
+class Scores(NamedTuple):
+    """One column of one agent's runs."""
+
+    seeds: np.ndarray
+    """int[seeds]"""
+    steps: np.ndarray
+    """int[evaluations]"""
+    values: np.ndarray
+    """float[seeds, evaluations]"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Runs:
+    """What a directory holds."""
+
+    directory: Path
+    config: dict[str, Any]
+    table: dict[str, np.ndarray]
+    """Each column of the CSV, one entry per row."""
+
+    @property
+    def game(self) -> str:
+        """The game's name, as in the published scores: ``Breakout``."""
+        return str(self.config["game"])
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The labels of the agents, in the order of the command."""
+        return tuple(agent["label"] for agent in self.config["agents"])
+
+    @property
+    def finished(self) -> bool:
+        """Whether every run has its last evaluation."""
+        last = self.table["step"] == self.config["steps"]
+        return int(last.sum()) == len(self.agents) * len(self.config["seeds"])
+
+    def scores(self, agent: str, column: str = "return_mean") -> Scores:
+        """A column of `agent`'s runs, at the evaluations that all of them have."""
+        if agent not in self.agents:
+            raise unknown_name("agent", agent, self.agents)
+        mine = self.table["agent"] == agent
+        seeds, row = np.unique(self.table["seed"][mine], return_inverse=True)
+        steps, at = np.unique(self.table["step"][mine], return_inverse=True)
+        values = np.full((len(seeds), len(steps)), np.nan)
+        values[row, at] = self.table[column][mine]
+        there = np.zeros_like(values, dtype=bool)
+        there[row, at] = True
+        complete = there.all(axis=0)
+        return Scores(seeds, steps[complete], values[:, complete])
+
+
+def write(directory: Path, config: Mapping[str, Any], rows: Sequence[Row]) -> None:
+    """Writes (or overwrites) what `load` reads."""
+    text = to_json(config) + "\n"
+    table = to_csv(rows)
+    write_atomically(directory / CONFIG, text.encode())
+    write_atomically(directory / EVALUATIONS, table.encode())
+    lines = [f"{_digest(text)}  {CONFIG}", f"{_digest(table)}  {EVALUATIONS}", ""]
+    write_atomically(directory / SUMS, "\n".join(lines).encode())
+
+
+def to_csv(rows: Sequence[Row]) -> str:
+    """The rows under a header, numbers with nine digits (enough for a float32)."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([[_cell(row.get(name)) for name in COLUMNS] for row in rows])
+    return buffer.getvalue()
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float | np.floating) and np.isnan(value)):
+        return ""
+    return f"{value:.9g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def load(directory: Path, *, check: bool = True) -> Runs:
+    """The runs of a directory; `check` compares its files with their checksums."""
+    texts = {name: _read(directory, name) for name in (CONFIG, EVALUATIONS, SUMS)}
+    if check:
+        _check_sums(directory, texts)
+    damaged = InputError(f"{directory} is damaged: its files are not what qduet train writes")
+    try:
+        runs = Runs(directory, json.loads(texts[CONFIG]), read_table(texts[EVALUATIONS]))
+        written = runs.config["format"]
+    except (ValueError, KeyError, TypeError):
+        raise damaged from None
+    if written != FORMAT:
+        raise InputError(
+            f"{directory} is of format {written}, not {FORMAT}: another version of qduet wrote it"
+        )
+    try:
+        _ = runs.game, runs.agents, runs.finished
+    except (KeyError, TypeError):
+        raise damaged from None
+    return runs
+
+
+def _read(directory: Path, name: str) -> str:
+    try:
+        return (directory / name).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(
+            f"{directory} holds no training runs ({name} is missing); "
+            "give the --out directory of a qduet train command"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {directory / name}: {error}") from None
+
+
+def _check_sums(directory: Path, texts: Mapping[str, str]) -> None:
+    lines = (line.split() for line in texts[SUMS].splitlines())
+    sums = {line[1]: line[0] for line in lines if len(line) == 2}
+    for name in (CONFIG, EVALUATIONS):
+        if sums.get(name) != _digest(texts[name]):
+            raise InputError(
+                f"{directory / name} is not as qduet train wrote it (its checksum differs); "
+                "train again, or restore the file"
+            )
+
+
+def read_table(text: str) -> dict[str, np.ndarray]:
+    """The columns of a CSV of evaluations: strings, whole numbers, or floats (empty: NaN)."""
+    rows = list(csv.DictReader(io.StringIO(text)))
+    kinds: dict[str, Any] = {"game": str, "agent": str, "seed": int, "step": int}
+    names = rows[0].keys() if rows else COLUMNS
+    number = lambda cell: float(cell) if cell else np.nan
+    return {name: np.array([kinds.get(name, number)(row[name]) for row in rows]) for name in names}
