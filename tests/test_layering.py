@@ -33,6 +33,7 @@ ORDER = (
     "summary",
     "findings",
     "figures",
+    "report",
     "benchmarking",
     "cli",
 )

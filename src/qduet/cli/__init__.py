@@ -21,6 +21,7 @@ COMMANDS: dict[str, str] = {
     "theory": "check every claim of the paper on random MDPs, or on yours",
     "play": "play a MinAtar game by keyboard in the terminal",
     "conformance": "examine which rules of the original MinAtar a port follows",
+    "report": "write one page that shows everything in your results",
     "bench": "time each part of the project on this machine",
 }
 """Each subcommand and the line that ``qduet --help`` shows for it."""

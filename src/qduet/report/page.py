@@ -1,0 +1,218 @@
+"""The page put together: what was found, section by section, in one file."""
+
+import datetime
+from collections.abc import Callable, Iterable
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from qduet.errors import InputError
+from qduet.provenance import provenance
+from qduet.report import tabular, theory
+from qduet.report.chart import Part
+from qduet.report.html import Raw, code, el, embedded, join, table
+from qduet.report.sources import Found, find, read_json
+
+TITLE = "Temporal-difference methods that learn two value functions"
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+"""Content security: whatever the page holds, the browser lets it ask nothing of any network."""
+
+
+class Page(NamedTuple):
+    """The finished page."""
+
+    html: str
+    data: dict[str, Any]
+    """What the page states, by section; also embedded in it."""
+    problems: list[str]
+    """Files that could not be read, each with the reason; the page lists them too."""
+
+
+class Section(NamedTuple):
+    """A heading with its items."""
+
+    id: str
+    title: str
+    lead: str
+    parts: list[Part]
+
+
+def build(directories: Iterable[Path]) -> Page:
+    """The page of everything that lies in `directories`."""
+    places = list(directories)
+    found = find(places)
+    if found.empty:
+        raise InputError(
+            f"nothing to show in {', '.join(map(str, places))}: give directories that qduet "
+            "reproduce, theory --out, train or watch wrote"
+        )
+    problems: list[str] = []
+    sections = [_tabular(found, problems), _theory(found, problems)]
+    files = [*_settings_files(found)]
+    return _assemble(sections, files, problems)
+
+
+def _try(problems: list[str], function: Callable[..., Any], *arguments: Any) -> Any:
+    """What `function` returns; None, and a line in `problems`, if a file cannot be read."""
+    try:
+        return function(*arguments)
+    except InputError as error:
+        problems.append(str(error))
+        return None
+
+
+def _tabular(found: Found, problems: list[str]) -> Section:
+    parts = []
+    for folder, paths in found.cells.items():
+        for loaded in _try(problems, tabular.load, folder, paths) or ():
+            name = f"tabular-{len(parts)}-{folder.name}"
+            parts.append(tabular.show(loaded, name))
+    lead = (
+        "Rules on the paper’s 4-state problem. An AUC is the mean of an error curve, in percent of "
+        "the initial error: less is better."
+    )
+    if not parts:
+        lead = "No tabular results were given; qduet reproduce makes them."
+    return Section("tabular", "Tabular experiments", lead, parts)
+
+
+def _theory(found: Found, problems: list[str]) -> Section:
+    parts = [theory.show_figure1()]
+    once = {path.stem: path for path in reversed(found.drawn)}
+    for stem in sorted(once):
+        parts.append(_try(problems, theory.show_drawn, once[stem], stem))
+    for i, path in enumerate(found.theory):
+        parts.append(_try(problems, theory.show_claims, path, f"claims-{i}"))
+    lead = "Every proved statement and remark of the paper as a measurement: error ≤ allowed."
+    if not found.theory:
+        lead = "The claims were not checked; qduet theory --out DIR does it."
+    return Section("theory", "Theory", lead, [part for part in parts if part is not None])
+
+
+# --- Putting it together -------------------------------------------------------------------------
+
+
+def _assemble(sections: list[Section], files: list[Path], problems: list[str]) -> Page:
+    parts = [part for section in sections for part in section.parts]
+    data = {key: value for part in parts for key, value in part.data.items()}
+    charts = {key: value for part in parts for key, value in part.charts.items()}
+    made = {
+        **provenance(),
+        "made": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
+    }
+    body = el(
+        "body",
+        el("a", "Skip to the results", href="#main", class_="skip"),
+        _header(sections, parts, problems, made),
+        el("main", [_section(s) for s in sections], _provenance(files, problems, made), id="main"),
+        embedded("qduet-data", {"charts": charts, "data": data, "made": made}),
+        *(Raw(f"<script>{_static(name)}</script>") for name in ("charts.js", "page.js")),
+    )
+    head = el(
+        "head",
+        el("meta", charset="utf-8"),
+        el("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("title", f"qduet: {TITLE}"),
+        Raw(f"<style>{_static('page.css')}</style>"),
+    )
+    return Page("<!doctype html>\n" + el("html", head, body, lang="en") + "\n", data, problems)
+
+
+def _static(name: str) -> str:
+    return resources.files("qduet.report").joinpath("static", name).read_text(encoding="utf-8")
+
+
+def _header(
+    sections: list[Section], parts: list[Part], problems: list[str], made: dict[str, Any]
+) -> Raw:
+    links = [el("li", el("a", s.title, href=f"#{s.id}")) for s in sections]
+    links.append(el("li", el("a", "Settings and provenance", href="#provenance")))
+    options = [el("option", text, value=text) for text in ("auto", "light", "dark")]
+    theme = el("label", "Colours ", el("select", options, id="theme"))
+    about = (
+        "An Analysis of Action-Value Temporal-Difference Methods That Learn State Values "
+        "(Daley, Nagarajan, White and Machado, RLC 2025), tried with qduet "
+    )
+    warning = None
+    if problems:
+        items = [el("li", problem) for problem in problems]
+        warning = el("div", el("p", "Could not be read:"), el("ul", items), class_="problems")
+    return el(
+        "header",
+        el("div", el("h1", TITLE), theme, class_="top"),
+        el("p", about, made["qduet"], ".", class_="lead"),
+        warning,
+        _facts(parts),
+        el("nav", el("ul", links), aria_label="Sections"),
+        el("noscript", el("p", "The charts and the player need JavaScript; the text does not.")),
+    )
+
+
+KINDS = {
+    "run": "What was run",
+    "where": "Where",
+    "time": "How long",
+    "agrees": "What agrees",
+    "differs": "What does not",
+}
+
+
+def _facts(parts: list[Part]) -> Raw:
+    rows = []
+    for kind, title in KINDS.items():
+        facts = [fact for part in parts for fact in part.facts if fact.kind == kind]
+        items = [
+            el("li", el("a", f.text, href=f"#{f.item}") if f.item else f.text)
+            for f in dict.fromkeys(facts)
+        ]
+        if items:
+            rows += [el("dt", title), el("dd", el("ul", items))]
+    return el("dl", rows, class_="facts")
+
+
+def _section(section: Section) -> Raw:
+    heading = el("h2", section.title)
+    return el(
+        "section", heading, el("p", section.lead), [p.html for p in section.parts], id=section.id
+    )
+
+
+# --- Settings and provenance ---------------------------------------------------------------------
+
+
+def _settings_files(found: Found) -> Iterable[Path]:
+    for path in found.last_runs:
+        yield from (p for p in (path, path.with_name("settings.json")) if p.exists())
+    yield from (folder / "config.json" for folder in found.runs)
+
+
+def _provenance(files: list[Path], problems: list[str], made: dict[str, Any]) -> Raw:
+    here = [[key, str(value)] for key, value in made.items()]
+    parts = [table(("", "this page"), here, caption="What wrote this page")]
+    for path in files:
+        document = _try(problems, read_json, path)
+        if isinstance(document, dict):
+            rows = [[key, code(value)] for key, value in _flat(document)]
+            inner = table(("setting", "value"), rows, caption=str(path))
+            parts.append(el("details", el("summary", code(str(path))), inner))
+    return el(
+        "section",
+        el("h2", "Settings and provenance"),
+        el("p", "Every file that says how a result was made, as it stands on disk."),
+        join(parts),
+        id="provenance",
+    )
+
+
+def _flat(value: Any, prefix: str = "") -> Iterable[tuple[str, str]]:
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            yield from _flat(item, f"{prefix}.{key}" if prefix else str(key))
+    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        for i, item in enumerate(value):
+            yield from _flat(item, f"{prefix}[{i}]")
+    elif isinstance(value, list):
+        yield prefix, ", ".join(map(str, value))
+    else:
+        yield prefix, str(value)

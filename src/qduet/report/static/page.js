@@ -1,0 +1,27 @@
+// Brings the page to life: its charts, the theme, printing.
+"use strict";
+
+(() => {
+  const data = JSON.parse(document.getElementById("qduet-data").textContent);
+  for (const place of document.querySelectorAll("[data-chart]")) {
+    const name = place.dataset.chart;
+    new Charts.Chart(place, data.charts[name], name);
+  }
+
+  const theme = document.getElementById("theme");
+  theme.addEventListener("change", () => {
+    document.documentElement.style.colorScheme = theme.value === "auto" ? "" : theme.value;
+  });
+
+  const folded = [];
+  addEventListener("beforeprint", () => {
+    for (const part of document.querySelectorAll("details:not([open]):not(.values)")) {
+      part.open = true;
+      folded.push(part);
+    }
+  });
+  addEventListener("afterprint", () => {
+    for (const part of folded.splice(0)) part.open = false;
+  });
+  document.documentElement.dataset.ready = "yes";
+})();

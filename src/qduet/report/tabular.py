@@ -1,0 +1,329 @@
+"""The tabular figures on the page: from cells of any rule to charts, tables and verdicts.
+
+    for experiment in load(Path("out/figure5"), paths):
+        part = show(experiment)
+
+A cell brings its own settings, so a figure can hold rules that nobody here has heard of, lack
+some of its cells, or be an experiment that is not in the paper at all.
+"""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qduet import stats
+from qduet.experiments import FIGURES, Results, TabularExperiment
+from qduet.figures.style import look_of
+from qduet.findings import Finding, findings
+from qduet.report.chart import Fact, Part, finite, group, series
+from qduet.report.html import Raw, code, details, el, table
+from qduet.store import open_cell, to_json
+from qduet.summary import RuleSummary, Summary, summarise_all
+from qduet.summary import table as summary_table
+from qduet.sweep import Curves
+
+SEED_POINTS = 50
+"""The curve of a single seed is drawn with about so many points."""
+
+SHARED = ("problem", "init_std", "log_step_sizes", "seeds", "steps", "record_every", "protocol")
+"""The settings that all cells of one experiment have in common."""
+
+
+class Loaded(NamedTuple):
+    """One tabular experiment as it was found."""
+
+    folder: Path
+    results: Results
+    summary: Summary
+    findings: list[Finding]
+    files: dict[tuple[int, str], Path]
+    """By |A| and rule."""
+    versions: dict[str, str]
+
+    @property
+    def known(self) -> bool:
+        """Whether it is one of the paper's figures, complete and at the paper's scale."""
+        declared = FIGURES.get(self.results.experiment.figure)
+        return declared is not None and _is_whole(self.results, declared)
+
+
+def load(folder: Path, paths: list[Path]) -> list[Loaded]:
+    """The experiments whose cells are `paths`: one for each set of shared settings."""
+    kinds: dict[str, list[tuple[Path, dict[str, np.ndarray], dict[str, Any]]]] = {}
+    for path in paths:
+        arrays, settings = open_cell(path)
+        kinds.setdefault(json.dumps([settings[k] for k in SHARED]), []).append(
+            (path, arrays, settings)
+        )
+    return [_experiment(folder, cells) for cells in kinds.values()]
+
+
+def _experiment(
+    folder: Path, found: list[tuple[Path, dict[str, np.ndarray], dict[str, Any]]]
+) -> Loaded:
+    shared = {key: found[0][2][key] for key in SHARED}
+    shared["log_step_sizes"] = tuple(shared["log_step_sizes"])
+    declared = FIGURES.get(folder.name)
+    experiment = TabularExperiment(
+        figure=folder.name,
+        title=declared.title if declared else f"{folder.name} (not in the paper)",
+        rules=declared.rules if declared else (),
+        actions=tuple(sorted({settings["num_actions"] for _, _, settings in found})),
+        **shared,
+    )
+    known = [spec.id for spec in experiment.rules]
+    present = {settings["rule"] for _, _, settings in found}
+    rules = (*(r for r in known if r in present), *sorted(present - set(known)))
+    cells: dict[int, dict[str, Curves]] = {n: {} for n in experiment.actions}
+    for rule in rules:
+        for _, arrays, settings in found:
+            if settings["rule"] == rule:
+                cells[settings["num_actions"]][rule] = Curves(**arrays)
+    results = Results(experiment, rules, cells)
+    summary = summarise_all(results)
+    whole = declared is not None and _is_whole(results, declared)
+    return Loaded(
+        folder,
+        results,
+        summary,
+        findings(results, summary) if whole else [],
+        {(s["num_actions"], s["rule"]): path for path, _, s in found},
+        found[0][2]["versions"],
+    )
+
+
+def _is_whole(results: Results, declared: TabularExperiment) -> bool:
+    """Whether `results` are the declared experiment with every cell of it, at full scale."""
+    here = results.experiment
+    same = here == dataclasses.replace(declared, protocol=here.protocol)
+    return same and all(
+        spec.id in by_rule for by_rule in results.cells.values() for spec in declared.rules
+    )
+
+
+# --- The chart -----------------------------------------------------------------------------------
+
+
+def show(loaded: Loaded, name: str) -> Part:
+    """The figure `name` of the page: chart, what the paper says, table, sources."""
+    experiment, summary = loaded.results.experiment, loaded.summary
+    shown = str(experiment.actions[-1])
+    chart = {
+        "selects": [
+            {
+                "id": "actions",
+                "label": "Number of actions |A|",
+                "values": [str(n) for n in experiment.actions],
+                "initial": shown,
+            }
+        ],
+        "groups": [
+            group(rule, look_of(rule, loaded.results.rules)) for rule in loaded.results.rules
+        ],
+        "seeds": experiment.seeds > 1,
+        "log": True,
+        "panels": [_curves(loaded), _step_sizes(loaded), _scaling(loaded)],
+    }
+    missing = _missing(loaded)
+    html = el(
+        "section",
+        el("h3", _heading(experiment)),
+        el("p", _setting(experiment), class_="setting"),
+        el("p", missing, class_="missing") if missing else None,
+        el("figure", el("div", data_chart=name, class_="chart"), _caption(loaded)),
+        _verdicts(loaded),
+        _table(loaded),
+        id=name,
+        class_="item",
+    )
+    data = {"table": json.loads(to_json(summary_table(summary))), "source": str(loaded.folder)}
+    return Part(html, {name: chart}, {name: data}, _facts(loaded, name))
+
+
+def _facts(loaded: Loaded, name: str) -> tuple[Fact, ...]:
+    experiment = loaded.results.experiment
+    scale = "at the paper’s scale" if loaded.known else "not at the paper’s scale"
+    runs = sum(
+        curves.diverged_at.size for by in loaded.results.cells.values() for curves in by.values()
+    )
+    run = Fact("run", f"{_heading(experiment)}: {runs:,} runs, {scale} ({loaded.folder})", name)
+    if not loaded.findings:
+        return (run,)
+    held = sum(finding.holds for finding in loaded.findings)
+    total = len(loaded.findings)
+    kind = "agrees" if held == total else "differs"
+    figure = _heading(experiment).partition(":")[0]
+    return run, Fact(kind, f"{figure}: {held} of {total} statements of the paper hold", name)
+
+
+def _heading(experiment: TabularExperiment) -> str:
+    number = experiment.figure.removeprefix("figure")
+    return (
+        f"Figure {number}: {experiment.title}" if experiment.figure in FIGURES else experiment.title
+    )
+
+
+def _setting(experiment: TabularExperiment) -> str:
+    seeds = f"{experiment.seeds} seeds" if experiment.seeds > 1 else "a single seed (no intervals)"
+    return (
+        f"Problem “{experiment.problem}”, |A| ∈ {{{', '.join(map(str, experiment.actions))}}}; "
+        f"{seeds}, {experiment.steps:,} steps, {len(experiment.step_sizes)} step sizes; "
+        f"protocol={experiment.protocol}."
+    )
+
+
+def _missing(loaded: Loaded) -> str:
+    """What the reader might expect to see here, and will not."""
+    experiment, notes = loaded.results.experiment, []
+    declared = FIGURES.get(experiment.figure)
+    wanted = {spec.id for spec in declared.rules} if declared else set()
+    absent = [
+        f"{rule} at |A| = {n}"
+        for n in experiment.actions
+        for rule in dict.fromkeys((*loaded.results.rules, *sorted(wanted)))
+        if (n, rule) not in loaded.files
+    ]
+    if absent:
+        notes.append(f"No results of {', '.join(absent)}.")
+    own = [rule for rule in loaded.results.rules if declared and rule not in wanted]
+    if own:
+        notes.append(f"Not in the paper: {', '.join(own)}.")
+    if declared and not loaded.known:
+        notes.append(
+            "Not the paper's full experiment, so its statements are not judged on these data."
+        )
+    return " ".join(notes)
+
+
+def _curves(loaded: Loaded) -> dict[str, Any]:
+    experiment = loaded.results.experiment
+    every = max(1, (len(experiment.points) - 1) // SEED_POINTS)
+    lines = []
+    for n, by_rule in loaded.summary.items():
+        for rule, summary in by_rule.items():
+            lines.append(
+                series(
+                    rule,
+                    experiment.points,
+                    *stats.band(summary.curves),
+                    note=f"α = {summary.best_step_size:.4f}",
+                    when={"actions": str(n)},
+                    seeds=summary.curves[:, ::every] if experiment.seeds > 1 else None,
+                    seed_x=experiment.points[::every],
+                )
+            )
+    return {
+        "title": "Learning curves at each rule’s best step size",
+        "x": {"label": "Environment steps", "min": 0},
+        "y": {"label": "RMS error, % of the initial error", "percent": True, "min": 0},
+        "series": lines,
+    }
+
+
+def _step_sizes(loaded: Loaded) -> dict[str, Any]:
+    lines = []
+    for n, by_rule in loaded.summary.items():
+        for rule, summary in by_rule.items():
+            mean, low, high, _ = np.array(summary.intervals).T
+            line = series(rule, summary.step_sizes, mean, low, high, when={"actions": str(n)})
+            line["diverged"] = [int(count) for count in summary.diverged]
+            line["runs"] = len(summary.aucs)
+            lines.append(line)
+    return {
+        "title": "Step sizes",
+        "x": {"label": "Step size α", "log": True},
+        "y": {"label": "AUC, % of the initial error", "percent": True, "min": 0, "cap": 150},
+        "series": lines,
+    }
+
+
+def _scaling(loaded: Loaded) -> dict[str, Any]:
+    lines = []
+    for rule in loaded.results.rules:
+        there = {n: by[rule] for n, by in loaded.summary.items() if rule in by}
+        mean, low, high, _ = np.array([s.best.auc for s in there.values()]).T
+        aucs = np.array([s.best_aucs for s in there.values()]).T
+        many = len(aucs) > 1
+        line = series(rule, np.array(list(there)), mean, low, high, seeds=aucs if many else None)
+        line["dots"] = True
+        held = [s.held_out.auc.mean if s.held_out else np.nan for s in there.values()]
+        line["held"] = finite(np.array(held))
+        lines.append(line)
+    return {
+        "title": "Best step size for each |A|",
+        "x": {"label": "Number of actions |A|", "ticks": list(loaded.summary)},
+        "y": {"label": "Best AUC, % of the initial error", "percent": True, "min": 0, "cap": 150},
+        "series": lines,
+    }
+
+
+# --- Text ----------------------------------------------------------------------------------------
+
+
+def _caption(loaded: Loaded) -> Raw:
+    """The text alternative: what the panels show, in sentences with the numbers."""
+    many = loaded.results.experiment.actions[-1]
+    rules = loaded.results.rules
+    parts = [
+        f"{look_of(rule, rules).label} {s.best.auc} % at α = {s.best_step_size:.4f}{_lost(s)}"
+        for rule, s in loaded.summary[many].items()
+    ]
+    text = (
+        f"At |A| = {many} the least AUC is: {'; '.join(parts)}. "
+        "Left, the error during learning at each rule’s best step size; centre, AUC against step "
+        "size, with an open circle where runs diverged; right, the best AUC against |A|, with a "
+        "cross for a step size chosen on one half of the seeds and tried on the other. "
+        "Shading: 95 % intervals over seeds."
+    )
+    return el("figcaption", text)
+
+
+def _lost(summary: RuleSummary) -> str:
+    total = int(summary.diverged.sum())
+    return f" ({total} of {summary.aucs.size} runs over all step sizes diverged)" if total else ""
+
+
+def _verdicts(loaded: Loaded) -> Raw | None:
+    if not loaded.findings:
+        return None
+    items = []
+    for finding in loaded.findings:
+        verdict = "holds" if finding.holds else "does not hold"
+        mark = el("strong", verdict, class_="yes" if finding.holds else "no")
+        items.append(el("li", mark, f" {finding.claim}. ", el("span", finding.evidence + ".")))
+    return el("div", el("h4", "What the paper says of it"), el("ul", items, class_="verdicts"))
+
+
+def _table(loaded: Loaded) -> Raw:
+    rows = []
+    for row in summary_table(loaded.summary):
+        file = loaded.files[row["actions"], row["rule"]]
+        rows.append(
+            [
+                str(row["actions"]),
+                row["rule"],
+                f"{row['best_step_size']:.4f}",
+                str(row["auc"]),
+                str(row["auc_held_out"] or "–"),
+                str(row["auc_minus_first_rule"]),
+                str(row["final_error"]),
+                str(row["diverged_runs"]),
+                code(str(file.relative_to(loaded.folder))),
+            ]
+        )
+    headings = (
+        "|A|",
+        "rule",
+        "best α",
+        "AUC",
+        "AUC, α from other seeds",
+        "AUC − first rule’s",
+        "final error",
+        "diverged runs",
+        "file",
+    )
+    caption = f"In % of the initial error, ± half of the 95 % interval. Files in {loaded.folder}/"
+    return details("Numbers and their files", table(headings, rows, caption=caption, numeric=2))
