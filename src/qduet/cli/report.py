@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         type=Path,
         metavar="DIR",
-        help="results of reproduce, theory --out, train or watch, in any mix (default: out results)",
+        help="of reproduce, theory --out, train or watch, in any mix (default: out, results)",
     )
     parser.add_argument(
         "-o", "--out", type=Path, default=Path("report.html"), metavar="FILE", help="report.html"
