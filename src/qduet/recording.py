@@ -2,7 +2,7 @@
 
     found = weights.load(Path("out/breakout/weights/rdq-0.safetensors"))
     recording = record(found, episode_seed=0, frames=1_000)
-    recording.episode.adv[t], recording.episode.q[t]      # A(s_t, ·), Q(s_t, ·) = w V + A − c mean(A)
+    recording.episode.adv[t], recording.episode.q[t]      # A(s_t, ·), Q(s_t, ·)
 
 An action is greedy in Q with probability 1 − ε (ε = 0.01, as in evaluation), else uniform. Beside
 each step stand the TD target of the same network and the realised return,
@@ -85,19 +85,19 @@ class Recording(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """What the device writes down of one step."""
+    """What is seen in one step: on the device scalars and arrays, then NumPy ``[T, ...]``."""
 
-    observation: jax.Array
-    action: jax.Array
-    random: jax.Array
-    executed: jax.Array
-    reward: jax.Array
-    v: jax.Array
-    adv: jax.Array
-    q: jax.Array
-    next_observation: jax.Array
-    next_q: jax.Array
-    ended: jax.Array
+    observation: Any
+    action: Any
+    random: Any
+    executed: Any
+    reward: Any
+    v: Any
+    adv: Any
+    q: Any
+    next_observation: Any
+    next_q: Any
+    ended: Any
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))

@@ -98,6 +98,14 @@
     return element;
   }
 
+  /* Icons are drawn: fonts lack some of the signs, or show them in colours. */
+  const ICONS = {
+    first: "M4 3h2v10H4zM13 3v10L6.5 8z", back: "M11.5 3v10L4.5 8z", play: "M4 2.5v11L13 8z",
+    pause: "M4 3h3v10H4zM9 3h3v10H9z", on: "M4.5 3v10l7-5z", last: "M3 3v10l6.5-5zM10 3h2v10h-2z",
+  };
+  const icon = (name) => draw("svg", { viewBox: "0 0 16 16", class: "qp-icon", "aria-hidden": "true" },
+    draw("path", { d: ICONS[name] }));
+
   const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
   const words = (name) => name.replaceAll("_", " ");
   const number = (x) => (Number.isFinite(x) ? x.toFixed(Math.abs(x) < 100 ? 2 : 1) : String(x))
@@ -194,7 +202,7 @@
         row.q.set(q);
         row.element.classList.toggle("qp-chosen", chosen);
         row.element.classList.toggle("qp-best", !over && q === best);
-        row.mark.textContent = chosen ? (arrays.random[t] ? "chosen at random" : "chosen") : "";
+        row.mark.textContent = chosen ? (arrays.random[t] ? "at random" : "chosen") : "";
       });
     }
     return { element: make("div", { class: "qp-panel" }, v, table), show };
@@ -329,9 +337,9 @@
     const seek = (t) => { pause(); show(t); };
 
     function makeControls() {
-      const button = (text, name, action) => make("button",
-        { type: "button", "aria-label": name, title: name, text, onclick: action });
-      const toggle = button("▶", "play", () => (state.timer === null ? play() : pause()));
+      const button = (shape, name, action) => make("button",
+        { type: "button", "aria-label": name, title: name, onclick: action }, icon(shape));
+      const toggle = button("play", "play", () => (state.timer === null ? play() : pause()));
       toggle.classList.add("qp-toggle");
       const slider = make("input", { type: "range", min: 0, max: state.frames, step: 1, value: 0,
         "aria-label": "frame", oninput: () => seek(Number(slider.value)) });
@@ -346,8 +354,11 @@
       };
       function update() {
         const playing = state.timer !== null;
-        toggle.textContent = playing ? "❚❚" : "▶";
-        for (const name of ["aria-label", "title"]) toggle.setAttribute(name, playing ? "pause" : "play");
+        const does = playing ? "pause" : "play";
+        if (toggle.title !== does) {
+          toggle.replaceChildren(icon(does));
+          for (const name of ["aria-label", "title"]) toggle.setAttribute(name, does);
+        }
         slider.value = state.frame;
         slider.setAttribute("aria-valuetext", `frame ${state.frame} of ${state.frames}`);
         speed.value = state.speed;
@@ -355,10 +366,10 @@
       }
       const element = make("div", { class: "qp-controls", role: "group", "aria-label": "playback" },
         make("div", { class: "qp-buttons" },
-          button("⏮", "first frame", () => seek(0)),
-          button("◀", "one frame back", () => seek(state.frame - 1)), toggle,
-          button("▶❘", "one frame on", () => seek(state.frame + 1)),
-          button("⏭", "last frame", () => seek(state.frames))),
+          button("first", "first frame", () => seek(0)),
+          button("back", "one frame back", () => seek(state.frame - 1)), toggle,
+          button("on", "one frame on", () => seek(state.frame + 1)),
+          button("last", "last frame", () => seek(state.frames))),
         slider, readout,
         make("label", { class: "qp-hidden", for: `${id}-speed`, text: "speed" }), speed);
       return { element, update, faster };
