@@ -23,7 +23,7 @@ import numpy as np
 from qduet import agents, networks, replay
 from qduet.agents import Agent, Family
 from qduet.errors import InputError
-from qduet.minatar import Environment, make
+from qduet.minatar import Environment, make, seeded
 from qduet.networks import Params
 from qduet.weights import Weights
 
@@ -169,7 +169,7 @@ def record(
         raise InputError(f"frames must be from 1 to {MOST_FRAMES}; it is {frames}")
     agent = weights.agent
     env = make(weights.env_id, auto_reset=False)
-    seen = _episode(env, agent, weights.params, jax.random.key(episode_seed), frames, epsilon)
+    seen = _episode(env, agent, weights.params, _key(episode_seed), frames, epsilon)
     bootstrap = np.where(seen.ended, 0.0, agent.discount * seen.next_q.max(axis=1))
     episode = Steps(
         observations=np.concatenate([seen.observation, seen.next_observation[-1:]]),
@@ -194,6 +194,10 @@ def record(
         ended=bool(seen.ended[-1]),
         episode=episode,
     )
+
+
+def _key(seed: int) -> jax.Array:
+    return jax.random.wrap_key_data(jnp.asarray(seeded.key_data(seed)), impl="threefry2x32")
 
 
 def returns_to_go(rewards: np.ndarray, discount: float) -> np.ndarray:

@@ -28,7 +28,7 @@ from qduet.store import to_json, write_atomically
 
 FORMAT = 1
 KIND = "qduet-recording"
-LONGEST_LABEL = 80
+LONGEST_LABEL = 200
 MOST_BYTES = 64 * 2**20
 """A file larger than this is not read."""
 
@@ -93,6 +93,7 @@ def _decode(text: str, env: Environment, frames: int) -> Steps:
 def document(recording: Recording) -> dict[str, Any]:
     """The recording as a JSON document, with what a page needs to show it."""
     env = make(recording.env)
+    _check_label(recording.label)
     written = {
         "kind": KIND,
         "format": FORMAT,
@@ -175,8 +176,7 @@ def _parse(written: dict[str, Any]) -> Recording:
             raise InputError(f"{name} are not those of {env.name}")
     frames = _whole(written, "frames", 1, MOST_FRAMES)
     label, ended = written["label"], written["ended"]
-    if not isinstance(label, str) or not 0 < len(label) <= LONGEST_LABEL:
-        raise InputError(f"label is not a name of at most {LONGEST_LABEL} characters")
+    _check_label(label)
     if not isinstance(ended, bool):
         raise InputError("ended is neither true nor false")
     recording = Recording(
@@ -185,7 +185,7 @@ def _parse(written: dict[str, Any]) -> Recording:
         agent=Agent(**written["agent"]),
         seed=_whole(written, "seed", 0, 2**63),
         step=_whole(written, "step", 0, 2**63),
-        episode_seed=_whole(written, "episode_seed", 0, 2**63),
+        episode_seed=_whole(written, "episode_seed", 0, 2**128),
         epsilon=float(written["epsilon"]),
         ended=ended,
         episode=_decode(written["data"], env, frames),
@@ -194,6 +194,11 @@ def _parse(written: dict[str, Any]) -> Recording:
     if written["score"] != recording.score:
         raise InputError("its score is not the sum of its rewards")
     return recording
+
+
+def _check_label(label: Any) -> None:
+    if not isinstance(label, str) or not 0 < len(label) <= LONGEST_LABEL:
+        raise InputError(f"the agent's label is not a name of at most {LONGEST_LABEL} characters")
 
 
 def _whole(written: dict[str, Any], name: str, low: int, high: int) -> int:
