@@ -29,7 +29,7 @@ def write_atomically(path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
-        raise _cannot_write(path, error) from None
+        raise cannot_write(path, error) from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -41,11 +41,12 @@ def write_atomically(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         if isinstance(error, OSError):
-            raise _cannot_write(path, error) from None
+            raise cannot_write(path, error) from None
         raise
 
 
-def _cannot_write(path: Path, error: OSError) -> InputError:
+def cannot_write(path: Path, error: OSError) -> InputError:
+    """The error for a file that could not be written."""
     return InputError(f"cannot write {path}: {error.strerror}; free space or choose another place")
 
 

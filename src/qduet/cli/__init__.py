@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "reproduce": "compute and draw the paper's figures",
     "tabular": "run one tabular rule with one setting",
     "theory": "check every claim of the paper on random MDPs, or on yours",
+    "watch": "see an episode of a trained agent, with its value functions",
     "play": "play a MinAtar game by keyboard in the terminal",
     "conformance": "examine which rules of the original MinAtar a port follows",
     "report": "write one page that shows everything in your results",
