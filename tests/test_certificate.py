@@ -69,15 +69,15 @@ def test_the_auc_is_the_mean_of_the_evaluations(tmp_path, generator):
 
 
 def test_resampled_published_runs_agree(tmp_path, generator):
-    """As tabled in the docstring: 96 % agree if nothing differs (fewer with 22 seeds), 0.3 % differ."""
+    """Nearly always: a resample is even closer to its source than a second experiment is."""
     found = []
     for repetition in range(12):
         for name in ("Breakout", "Freeway", "Seaquest"):
             planted.game(tmp_path / f"{repetition}" / name, name, generator)
         found += verdicts(certify([tmp_path / f"{repetition}"])).values()
     assert len(found) == 108
-    assert found.count("agree") >= 0.88 * len(found)
-    assert found.count("differ") <= 2
+    assert found.count("agree") >= 0.95 * len(found)
+    assert "differ" not in found
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -129,8 +129,15 @@ def power(generator, shift, *, repetitions=20_000):
 
 @pytest.mark.parametrize(
     ("shift", "agree", "differ"),
-    [(0, 0.96, 0.003), (0.25, 0.87, 0.02), (0.5, 0.59, 0.14), (0.75, 0.25, 0.44)]
-    + [(1, 0.06, 0.79), (1.25, 0.01, 0.96), (2, 0, 1)],
+    [
+        (0, 0.96, 0.003),
+        (0.25, 0.87, 0.02),
+        (0.5, 0.59, 0.14),
+        (0.75, 0.25, 0.44),
+        (1, 0.06, 0.79),
+        (1.25, 0.01, 0.96),
+        (2, 0, 1),
+    ],
 )
 def test_the_power_in_the_docstring(generator, shift, agree, differ):
     np.testing.assert_allclose(power(generator, shift), (agree, differ), atol=0.012)
@@ -231,9 +238,8 @@ def set_agent(**values):
 def first_as_second(table):
     """Seed 1 of every agent becomes a copy of seed 0."""
     first = {(r["agent"], r["step"]): r for r in table if r["seed"] == 0}
-    return [
-        {**first[r["agent"], r["step"]], "seed": r["seed"]} if r["seed"] == 1 else r for r in table
-    ]
+    copy = lambda row: {**first[row["agent"], row["step"]], "seed": 1}
+    return [copy(row) if row["seed"] == 1 else row for row in table]
 
 
 REFUSED = {

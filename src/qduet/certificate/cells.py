@@ -17,7 +17,7 @@ which is shown, then excludes 0), and a difference too noisy to be told from 0 i
 **The margin is one published seed-to-seed standard deviation** of the measure in that cell: what
 the implementation changes is less than what another seed changes, so that a single run of ours
 could not be told from theirs. Stated before any run of 10M steps was made. With 30 seeds on each
-side the error of d is about 0.26 standard deviations, and simulation (tests/test_certificate.py) gives
+side the error of d is about 0.26 standard deviations, and simulation (in the tests) gives
 
     true |d| in standard deviations      0     0.25   0.5    0.75   1      1.25   2
     agree                              0.96    0.87   0.59   0.25   0.06   0.01   0
