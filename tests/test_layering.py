@@ -28,6 +28,7 @@ ORDER = (
     "store",
     "provenance",
     "runs",
+    "published",
     "experiments",
     "stats",
     "summary",
