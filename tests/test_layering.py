@@ -33,6 +33,7 @@ ORDER = (
     "stats",
     "summary",
     "findings",
+    "certificate",
     "figures",
     "benchmarking",
     "cli",
