@@ -1,19 +1,10 @@
 """What is computed from runs: intervals over seeds, tests of difference and of equivalence.
 
 A seed is the unit of replication: every interval here is over seeds. `intervals` has Student's and
-Welch's, `difference` the tests, `bootstrap` aggregates over games, `sweeps` what tabular step-size
+Welch's, `difference` the tests, `resampling` aggregates over games, `sweeps` what tabular step-size
 sweeps need.
 """
 
-from qduet.stats.bootstrap import (
-    Estimate,
-    bootstrap,
-    improvement,
-    iqm,
-    mean_of_strata,
-    pooled,
-    profile,
-)
 from qduet.stats.difference import (
     Equivalence,
     equivalence,
@@ -28,9 +19,20 @@ from qduet.stats.intervals import (
     paired_difference,
     welch_interval,
 )
+from qduet.stats.resampling import (
+    RESAMPLES,
+    Estimate,
+    bootstrap,
+    improvement,
+    iqm,
+    mean_of_strata,
+    pooled,
+    profile,
+)
 from qduet.stats.sweeps import Choice, auc, best, held_out, pooled_interval
 
 __all__ = [
+    "RESAMPLES",
     "Choice",
     "Equivalence",
     "Estimate",
