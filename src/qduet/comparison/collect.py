@@ -96,13 +96,15 @@ def sources(text: str) -> list[Source]:
 def collect(
     given: Sequence[Source], *, metric: str = "return_mean", at: int | None = None
 ) -> Collection:
-    """The runs of all sources, at the steps up to `at` (default: the last) that all of them have."""
+    """The runs of all sources, at the steps that all of them have, up to `at` if it is given."""
     if metric not in METRICS:
         raise unknown_name("metric", metric, METRICS)
     cells: dict[tuple[str, str], list[_Part]] = {}
     settings: dict[str, tuple[Source, dict[str, Any]]] = {}
     protocols = {_protocol(source) for source in given if source.name is None}
     for source in given:
+        if metric not in source.runs.table:
+            raise InputError(f"{source.runs.directory} has no column {metric}")
         for agent in source.runs.config["agents"]:
             suffix = source.name or (_protocol(source) if len(protocols) > 1 else None)
             label = agent["label"] + (f"@{suffix}" if suffix else "")
@@ -110,13 +112,14 @@ def collect(
             part = _Part(source.runs, source.runs.scores(agent["label"], metric))
             cells.setdefault((source.runs.game, label), []).append(part)
     steps = _common_steps(cells, metric)
-    chosen = steps if at is None else steps[steps <= at]
     if at is not None and at not in steps:
         known = ", ".join(f"{step:,}" for step in steps)
         raise InputError(f"--at {at}: not all runs have an evaluation there; they have {known}")
-    curves = {key: _merged(key, parts, chosen) for key, parts in cells.items()}
-    collection = Collection(metric, chosen, curves)
-    return dataclasses.replace(collection, notes=_notes(given, collection, settings))
+    steps = steps if at is None else steps[steps <= at]
+    curves = {key: _merged(key, parts, steps) for key, parts in cells.items()}
+    collection = Collection(metric, steps, curves)
+    notes = _notes_on_sources(given, settings, steps[-1] if at is None else None)
+    return dataclasses.replace(collection, notes=notes + _notes_on_runs(collection))
 
 
 class _Part(NamedTuple):
@@ -181,26 +184,39 @@ def _merged(key: tuple[str, str], parts: list[_Part], steps: np.ndarray) -> Curv
     return Curves(seeds[order], np.concatenate(values)[order])
 
 
-def _notes(
-    given: Sequence[Source],
-    collection: Collection,
-    settings: dict[str, tuple[Source, dict[str, Any]]],
+def _notes_on_sources(
+    given: Sequence[Source], settings: dict[str, tuple[Source, dict[str, Any]]], at: int | None
 ) -> tuple[str, ...]:
     notes = []
-    for runs_ in (source.runs for source in given):
-        if not runs_.finished:
-            last, end = max(runs_.table["step"]), runs_.config["steps"]
+    for held in (source.runs for source in given):
+        last, end = int(held.table["step"].max()), held.config["steps"]
+        if not held.finished:
             notes.append(
-                f"{runs_.directory} is unfinished: evaluated up to step {last:,} of {end:,}."
+                f"{held.directory} is unfinished: evaluated up to step {last:,} of {end:,}."
             )
-    episodes = {str(setting.get("episodes")) for _, setting in settings.values()}
+        if at is not None and last > at:
+            notes.append(
+                f"{held.directory} goes on to step {last:,}; step {at:,} is the last that all "
+                "runs have."
+            )
+    episodes = sorted({str(setting.get("episodes")) for _, setting in settings.values()})
     if len(episodes) > 1:
-        notes.append(
-            f"Evaluations have different numbers of episodes: {', '.join(sorted(episodes))}."
-        )
+        notes.append(f"Numbers of episodes per evaluation differ: {', '.join(episodes)}.")
+    return tuple(notes)
+
+
+def _notes_on_runs(collection: Collection) -> tuple[str, ...]:
+    notes = []
     partial = [agent for agent in collection.agents if agent not in collection.everywhere]
     if partial:
         notes.append(f"Not in every game, so not in the aggregates: {', '.join(partial)}.")
+    for agent in collection.everywhere:
+        counts = [len(collection.curves[game, agent].seeds) for game in collection.games]
+        if len(set(counts)) > 1:
+            notes.append(
+                f"'{agent}' has {min(counts)} to {max(counts)} seeds per game; pooled aggregates "
+                "(IQM, profile) count runs, not games."
+            )
     if any(len(curves.seeds) < 2 for curves in collection.curves.values()):
-        notes.append("With a single seed there is no interval and no test.")
+        notes.append("A single seed gives no interval and no test; they are left empty.")
     return tuple(notes)

@@ -30,7 +30,7 @@ def welch_test(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def paired_permutation_test(
-    x: np.ndarray, y: np.ndarray, rng: np.random.Generator, *, permutations: int = 10_000
+    x: np.ndarray, y: np.ndarray, rng: np.random.Generator, *, permutations: int = 100_000
 ) -> float:
     """Two-sided p-value of a mean difference of 0 between samples ``[n]`` paired by seed.
 
