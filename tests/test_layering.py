@@ -31,6 +31,7 @@ ORDER = (
     "published",
     "experiments",
     "stats",
+    "comparison",
     "summary",
     "findings",
     "certificate",

@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "reproduce": "compute and draw the paper's figures",
     "tabular": "run one tabular rule with one setting",
     "theory": "check every claim of the paper on random MDPs, or on yours",
+    "compare": "compare agents: tables, tests and figures from training runs",
     "certify": "compare our MinAtar runs, and the paper's claims, with the published scores",
     "play": "play a MinAtar game by keyboard in the terminal",
     "conformance": "examine which rules of the original MinAtar a port follows",
