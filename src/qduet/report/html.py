@@ -5,11 +5,9 @@
 """
 
 import html
-import json
 from collections.abc import Iterable
-from typing import Any
 
-VOID = {"br", "hr", "img", "input", "meta"}
+VOID = {"br", "hr", "img", "input", "link", "meta"}
 
 
 class Raw(str):
@@ -41,14 +39,6 @@ def join(children: Child) -> Raw:
     if isinstance(children, str):
         return Raw(html.escape(children))
     return Raw("".join(join(child) for child in children))
-
-
-def embedded(name: str, value: Any) -> Raw:
-    """`value` as JSON in a script element that no text within it can end."""
-    text = json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return Raw(f'<script type="application/json" id="{html.escape(name)}">{text}</script>')
 
 
 def table(

@@ -1,21 +1,25 @@
 """The page put together: what was found, section by section, in one file."""
 
 import datetime
+import json
 from collections.abc import Callable, Iterable
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from qduet.certificate import Certificate, certify
 from qduet.errors import InputError
+from qduet.player import page as player
 from qduet.provenance import provenance
-from qduet.report import tabular, theory
+from qduet.report import certificate, deep, play, tabular, theory
 from qduet.report.chart import Part
-from qduet.report.html import Raw, code, el, embedded, join, table
+from qduet.report.html import Raw, code, el, join, table
 from qduet.report.sources import Found, find, read_json
+from qduet.runs import Runs
+from qduet.runs import load as load_runs
+from qduet.store import to_json
 
 TITLE = "Temporal-difference methods that learn two value functions"
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
-"""Content security: whatever the page holds, the browser lets it ask nothing of any network."""
 
 
 class Page(NamedTuple):
@@ -47,9 +51,15 @@ def build(directories: Iterable[Path]) -> Page:
             "reproduce, theory --out, train or watch wrote"
         )
     problems: list[str] = []
-    sections = [_tabular(found, problems), _theory(found, problems)]
-    files = [*_settings_files(found)]
-    return _assemble(sections, files, problems)
+    groups = _groups(found, problems)
+    sections = [
+        _tabular(found, problems),
+        _theory(found, problems),
+        _deep(groups),
+        _play(found, problems),
+        _certificate(found, groups, problems),
+    ]
+    return _assemble(sections, list(_settings_files(found)), problems)
 
 
 def _try(problems: list[str], function: Callable[..., Any], *arguments: Any) -> Any:
@@ -62,11 +72,10 @@ def _try(problems: list[str], function: Callable[..., Any], *arguments: Any) -> 
 
 
 def _tabular(found: Found, problems: list[str]) -> Section:
-    parts = []
+    parts: list[Part] = []
     for folder, paths in found.cells.items():
         for loaded in _try(problems, tabular.load, folder, paths) or ():
-            name = f"tabular-{len(parts)}-{folder.name}"
-            parts.append(tabular.show(loaded, name))
+            parts.append(tabular.show(loaded, f"tabular-{len(parts)}"))
     lead = (
         "Rules on the paper’s 4-state problem. An AUC is the mean of an error curve, in percent of "
         "the initial error: less is better."
@@ -89,32 +98,113 @@ def _theory(found: Found, problems: list[str]) -> Section:
     return Section("theory", "Theory", lead, [part for part in parts if part is not None])
 
 
+Groups = dict[Path, list[Runs]]
+"""Runs by the directory that theirs lie in; those of the paper first, then the longest."""
+
+
+def _groups(found: Found, problems: list[str]) -> Groups:
+    groups = {}
+    for parent, paths in deep.grouped(found.runs).items():
+        loaded = [_try(problems, load_runs, path) for path in paths]
+        if any(loaded):
+            groups[parent] = [runs for runs in loaded if runs is not None]
+    rank = lambda parent: (not deep.is_figure6(groups[parent]), -_longest(groups[parent]))
+    return {parent: groups[parent] for parent in sorted(groups, key=rank)}
+
+
+def _longest(runs: list[Runs]) -> int:
+    return max(int(item.config["steps"]) for item in runs)
+
+
+def _deep(groups: Groups) -> Section:
+    parts = [
+        deep.show(parent, runs, f"deep-{i}") for i, (parent, runs) in enumerate(groups.items())
+    ]
+    lead = (
+        "DQN, Dueling DQN and RDQ are one family, Q = w·V + A − c·mean(A) with a penalty β; each "
+        "seed is a run of its own."
+    )
+    if not parts:
+        lead = "No training runs were given; qduet train makes them."
+    return Section("minatar", "MinAtar", lead, parts)
+
+
+def _play(found: Found, problems: list[str]) -> Section:
+    loaded = [(path, _try(problems, play.load, path)) for path in found.recordings]
+    documents = [(path, document) for path, document in loaded if document is not None]
+    lead = (
+        "Recorded episodes, with what the two value functions say at each step: V of the state, A "
+        "of each action, and the Q that they make."
+    )
+    if not documents:
+        lead = "No recorded play was given; qduet watch records it."
+        return Section("play", "At play", lead, [])
+    return Section("play", "At play", lead, [play.show(documents, "recordings")])
+
+
+def _certificate(found: Found, groups: Groups, problems: list[str]) -> Section:
+    """The paper’s claims, and our runs against the published ones."""
+    parts: list[Part] = []
+    refused: list[str] = []
+    reproduced = next((folder.parent for folder in found.cells), None)
+    admitted: list[tuple[Path, Certificate]] = []
+    for parent, runs in groups.items():
+        made = _try(refused, certify, [item.directory for item in runs])
+        if made is not None:
+            admitted.append((parent, made))
+    if admitted or found.theory or reproduced:
+        first = [item.directory for item in groups[admitted[0][0]]] if admitted else []
+        whole = _try(problems, _certify_all, first, reproduced)
+        title = "The paper’s claims" + (", and our runs beside the published ones" if first else "")
+        if whole is not None:
+            parts.append(certificate.show(whole, "certificate-0", title, first))
+    for i, (parent, made) in enumerate(admitted[1:], 1):
+        cells = made._replace(claims=())
+        name = f"certificate-{i}"
+        parts.append(certificate.show(cells, name, f"The runs in {parent}", [parent]))
+    lead = (
+        "A cell agrees if its difference to the published score is shown to be smaller than what "
+        "another seed changes."
+    )
+    notes = " ".join(f"Not compared with the published scores: {reason}." for reason in refused)
+    if not parts:
+        lead = "Nothing here can be compared with the paper."
+    return Section("certificate", "Certificate", f"{lead} {notes}".strip(), parts)
+
+
+def _certify_all(directories: list[Path], reproduced: Path | None) -> Certificate:
+    return certify(directories, reproduced=reproduced)
+
+
 # --- Putting it together -------------------------------------------------------------------------
 
 
 def _assemble(sections: list[Section], files: list[Path], problems: list[str]) -> Page:
     parts = [part for section in sections for part in section.parts]
-    data = {key: value for part in parts for key, value in part.data.items()}
+    stated = {key: value for part in parts for key, value in part.data.items()}
+    data = json.loads(to_json(stated))
     charts = {key: value for part in parts for key, value in part.charts.items()}
     made = {
         **provenance(),
         "made": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
     }
+    scripts = (_static("charts.js"), player.script(), _static("page.js"))
     body = el(
         "body",
         el("a", "Skip to the results", href="#main", class_="skip"),
         _header(sections, parts, problems, made),
         el("main", [_section(s) for s in sections], _provenance(files, problems, made), id="main"),
-        embedded("qduet-data", {"charts": charts, "data": data, "made": made}),
-        *(Raw(f"<script>{_static(name)}</script>") for name in ("charts.js", "page.js")),
+        Raw(player.embedded({"charts": charts, "data": data, "made": made}, "qduet-data")),
+        *(Raw(f"<script>{text}</script>") for text in scripts),
     )
     head = el(
         "head",
         el("meta", charset="utf-8"),
-        el("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        el("meta", http_equiv="Content-Security-Policy", content=player.POLICY),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("title", f"qduet: {TITLE}"),
-        Raw(f"<style>{_static('page.css')}</style>"),
+        el("link", rel="icon", href="data:,"),
+        Raw(f"<style>{player.style()}\n{_static('page.css')}</style>"),
     )
     return Page("<!doctype html>\n" + el("html", head, body, lang="en") + "\n", data, problems)
 

@@ -21,6 +21,7 @@ from qduet.errors import InputError
 THEORY = "theory.json"
 LAST_RUN = "last-run.json"
 DRAWN = ("figure4.json", "rates.json", "ring.json")
+RECORDING = re.compile(r".+-episode\d+\.json")
 SKIPPED = ("checkpoint", "weights")
 
 
@@ -66,6 +67,7 @@ def _sort_in(found: Found, folder: Path, names: set[str]) -> None:
         found.runs.append(folder)
     found.theory += [folder / THEORY] if THEORY in names else []
     found.last_runs += [folder / LAST_RUN] if LAST_RUN in names else []
+    found.recordings += sorted(folder / name for name in names if RECORDING.fullmatch(name))
     found.drawn += [folder / name for name in DRAWN if name in names]
 
 

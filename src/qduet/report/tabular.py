@@ -20,7 +20,7 @@ from qduet.figures.style import look_of
 from qduet.findings import Finding, findings
 from qduet.report.chart import Fact, Part, finite, group, series
 from qduet.report.html import Raw, code, details, el, table
-from qduet.store import open_cell, to_json
+from qduet.store import open_cell
 from qduet.summary import RuleSummary, Summary, summarise_all
 from qduet.summary import table as summary_table
 from qduet.sweep import Curves
@@ -139,7 +139,7 @@ def show(loaded: Loaded, name: str) -> Part:
         id=name,
         class_="item",
     )
-    data = {"table": json.loads(to_json(summary_table(summary))), "source": str(loaded.folder)}
+    data = {"table": summary_table(summary), "source": str(loaded.folder)}
     return Part(html, {name: chart}, {name: data}, _facts(loaded, name))
 
 

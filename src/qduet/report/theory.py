@@ -88,7 +88,7 @@ def show_figure1(discount: float = 0.9) -> Part:
         light, dark = pair(COLOURS[rule])
         tables = sorted({source for source, _ in found}, key="VAQ".index)
         norms[rule] = {f"{source}→{to}": norm for (source, to), norm in found.items()}
-        arrows = [
+        arrows: list[dict[str, Any]] = [
             {"from": tables.index(source), "to": tables.index(to), "text": _in_discounts(norm)}
             for (source, to), norm in found.items()
             if norm >= 1e-12
@@ -111,8 +111,8 @@ def show_figure1(discount: float = 0.9) -> Part:
 
 _FIGURE1 = (
     "An arrow points from the table that is bootstrapped from to the table that is updated; its "
-    "number is the norm of that block of the operator’s Jacobian, for |A| = 4 and γ = 0.9. Computed "
-    "when this page was written; the claim “bootstrapping” below checks it."
+    "number is the norm of that block of the operator’s Jacobian, for |A| = 4 and γ = 0.9. "
+    "Computed when this page was written; the claim “bootstrapping” below checks it."
 )
 
 

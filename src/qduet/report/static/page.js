@@ -8,9 +8,16 @@
     new Charts.Chart(place, data.charts[name], name);
   }
 
+  const replays = document.getElementById("qduet-replays");
+  if (replays) {
+    const place = document.getElementById("qduet-player");
+    qduet.mountGallery(place, JSON.parse(replays.textContent));
+  }
+
   const theme = document.getElementById("theme");
   theme.addEventListener("change", () => {
-    document.documentElement.style.colorScheme = theme.value === "auto" ? "" : theme.value;
+    if (theme.value === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme.value;
   });
 
   const folded = [];

@@ -1,0 +1,308 @@
+"""MinAtar on the page: the runs of each directory as learning curves, beside the published ones.
+
+    for parent, runs in grouped(paths).items():     # results/figure6 -> its five games
+        part = show(parent, [load(path) for path in runs], "deep-0")
+
+Directories that lie side by side become the panels of one figure. Runs that are unfinished, of a
+single seed, or that diverged are shown as far as they go, and the text says so.
+"""
+
+import dataclasses
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qduet import comparison, published, stats
+from qduet.agents import make_agent
+from qduet.comparison import Source
+from qduet.errors import InputError
+from qduet.figures.style import look_of
+from qduet.report.chart import Fact, Part, group, series
+from qduet.report.html import Raw, code, details, el, table
+from qduet.runs import Runs, Scores
+
+METRICS = {
+    "return_mean": "Mean return of an episode",
+    "q_overestimation": "Overestimation: predicted Q − observed return",
+    "v_rms": "Size of V (root mean square)",
+    "adv_rms": "Size of A (root mean square)",
+    "mean_adv_abs": "Size of the mean advantage",
+    "episode_length_mean": "Mean length of an episode",
+    "train_loss_mean": "Training loss",
+}
+"""The columns that can be drawn, and their names."""
+
+GAMES = {"SpaceInvaders": "Space Invaders"}
+
+
+def grouped(paths: Iterable[Path]) -> dict[Path, list[Path]]:
+    """Directories of runs by the directory they lie in."""
+    groups: dict[Path, list[Path]] = {}
+    for path in paths:
+        groups.setdefault(path.parent, []).append(path)
+    return groups
+
+
+def show(parent: Path, found: list[Runs], name: str) -> Part:
+    """The figure of all runs below `parent`."""
+    labels = tuple(dict.fromkeys(label for runs in found for label in runs.agents))
+    metrics = [m for m in METRICS if any(_has(runs, m) for runs in found)]
+    many = any(len(runs.config["seeds"]) > 1 for runs in found)
+    chart: dict[str, Any] = {
+        "selects": [
+            {
+                "id": "metric",
+                "label": "Shown",
+                "values": metrics,
+                "labels": [METRICS[m] for m in metrics],
+                "initial": metrics[0],
+            }
+        ],
+        "groups": [group(label, look_of(label, labels)) for label in labels],
+        "kinds": [{"id": "published", "label": "published", "suffix": "published", "dash": "5 3"}],
+        "seeds": many,
+        "log": True,
+        "panels": [_panel(runs, metrics, _title(runs, found)) for runs in found],
+    }
+    if not any("kind" in line for panel in chart["panels"] for line in panel["series"]):
+        del chart["kinds"]
+    numbers, data = _comparison(found)
+    notes = [el("li", note) for runs in found for note in _notes(runs)]
+    html = el(
+        "section",
+        el("h3", _heading(parent, found)),
+        el("p", _setting(found), class_="setting"),
+        el("ul", notes, class_="missing") if notes else None,
+        el("figure", el("div", data_chart=name, class_="chart"), _caption(found)),
+        numbers,
+        _agents(found),
+        id=name,
+        class_="item",
+    )
+    return Part(html, {name: chart}, {name: data}, _facts(parent, found, name))
+
+
+def _has(runs: Runs, metric: str) -> bool:
+    return metric in runs.table and bool(np.isfinite(runs.table[metric]).any())
+
+
+def _title(runs: Runs, found: list[Runs]) -> str:
+    game = GAMES.get(runs.game, runs.game)
+    twice = sum(other.game == runs.game for other in found) > 1
+    return f"{game} ({runs.directory.name})" if twice else game
+
+
+def is_figure6(found: list[Runs]) -> bool:
+    """Whether these runs are the paper's experiment: its length, seeds, agents and settings."""
+    return all(
+        runs.config["steps"] == published.STEPS
+        and len(runs.config["seeds"]) >= published.SEEDS
+        and set(published.AGENTS) <= set(runs.agents)
+        and all(_as_published(runs, label) for label in published.AGENTS)
+        for runs in found
+    )
+
+
+def _heading(parent: Path, found: list[Runs]) -> str:
+    if is_figure6(found):
+        return "Figure 6: DQN, Dueling DQN and RDQ on MinAtar"
+    steps = sorted({runs.config["steps"] for runs in found})
+    long = " and ".join(_steps(s) for s in steps)
+    return f"Training runs of {long} steps in {parent}/"
+
+
+def _steps(steps: int) -> str:
+    return f"{steps / 1e6:g}M" if steps >= 1_000_000 else f"{steps:,}"
+
+
+def _setting(found: list[Runs]) -> str:
+    said = []
+    for runs in found:
+        config = runs.config
+        seeds = len(config["seeds"])
+        said.append(
+            f"{len(runs.agents)} agent{'s' * (len(runs.agents) != 1)} × "
+            f"{seeds if seeds > 1 else 'a single'} seed{'s' * (seeds != 1)}, {config['steps']:,} "
+            f"steps, protocol={config.get('protocol', 'unknown')}, "
+            f"{config.get('episodes', '?')} episodes per evaluation"
+        )
+    if len(set(said)) == 1:
+        return f"Each game: {said[0]}." if len(found) > 1 else f"{found[0].game}: {said[0]}."
+    return " ".join(
+        f"{runs.directory.name}: {text}." for runs, text in zip(found, said, strict=True)
+    )
+
+
+def _notes(runs: Runs) -> list[str]:
+    """What a reader must know before trusting the curves."""
+    notes, steps = [], runs.table["step"]
+    if not runs.finished:
+        last = int(steps.max()) if len(steps) else 0
+        notes.append(
+            f"{runs.directory} is unfinished: evaluated up to step {last:,} of "
+            f"{runs.config['steps']:,}; what all seeds have is shown."
+        )
+    if len(runs.config["seeds"]) == 1:
+        notes.append(f"{runs.directory} has a single seed: a curve, but no interval.")
+    for agent in runs.agents:
+        lost = ~np.isfinite(runs.table["return_mean"]) & (runs.table["agent"] == agent)
+        seeds = sorted(set(runs.table["seed"][lost].tolist()))
+        if seeds:
+            first = int(steps[lost].min())
+            notes.append(
+                f"{runs.directory}: no finite return of {agent}, seed "
+                f"{', '.join(map(str, seeds))}, from step {first:,} on: diverged. There the mean "
+                "is not drawn."
+            )
+    return notes
+
+
+# --- The chart -----------------------------------------------------------------------------------
+
+
+def _panel(runs: Runs, metrics: list[str], title: str) -> dict[str, Any]:
+    lines = []
+    for metric in (m for m in metrics if _has(runs, m)):
+        for label in runs.agents:
+            lines.append(_line(label, runs.scores(label, metric), metric))
+            theirs = _published(runs, label, metric)
+            if theirs is not None:
+                lines.append(_line(label, theirs, metric, kind="published"))
+    return {
+        "title": title,
+        "x": {"label": "Environment steps", "min": 0},
+        "y": {"label": {"by": "metric", **METRICS}},
+        "series": lines,
+    }
+
+
+def _line(label: str, scores: Scores, metric: str, kind: str | None = None) -> dict[str, Any]:
+    if not len(scores.steps):
+        empty = np.zeros(0)
+        return series(label, empty, empty, empty, empty, when={"metric": metric}, kind=kind)
+    several = len(scores.seeds) > 1
+    return series(
+        label,
+        scores.steps,
+        *stats.band(scores.values),
+        when={"metric": metric},
+        kind=kind,
+        seeds=scores.values if several and kind is None else None,
+        seed_names=scores.seeds.tolist(),
+        note=None if several else "one seed",
+    )
+
+
+def _published(runs: Runs, label: str, metric: str) -> Scores | None:
+    """The published scores to draw beside an agent's: its own, up to where it was trained."""
+    known = runs.game in published.GAMES and metric in ("return_mean", "q_overestimation")
+    if not known or label not in published.AGENTS:
+        return None
+    scores = published.scores(runs.game, label, metric)
+    there = scores.steps <= runs.config["steps"]
+    if there.sum() < 2:
+        return None
+    return Scores(scores.seeds, scores.steps[there], scores.values[:, there])
+
+
+def _as_published(runs: Runs, label: str) -> bool:
+    settings = next(agent for agent in runs.config["agents"] if agent["label"] == label)
+    wanted = dataclasses.asdict(make_agent(label, protocol="reference"))
+    return all(settings.get(key) == value for key, value in wanted.items())
+
+
+# --- Text ----------------------------------------------------------------------------------------
+
+
+def _caption(found: list[Runs]) -> Raw:
+    said = []
+    for runs in found:
+        parts = []
+        for label in runs.agents:
+            scores = runs.scores(label)
+            if len(scores.steps):
+                last = stats.mean_interval(scores.values[:, -1])
+                parts.append(f"{look_of(label, runs.agents).label} {_finite(last)}")
+        if parts:
+            said.append(f"{_title(runs, found)}: {', '.join(parts)}.")
+    drawn = "Solid: these runs, shading 95 % intervals over seeds; dashed: the published scores."
+    return el("figcaption", "Mean return at the last evaluation. ", " ".join(said), " ", drawn)
+
+
+def _finite(interval: stats.Interval) -> str:
+    return str(interval) if np.isfinite(interval.mean) else "diverged"
+
+
+def _comparison(found: list[Runs]) -> tuple[Raw | None, dict[str, Any]]:
+    """What `qduet compare` says of these runs, if it can compare them."""
+    try:
+        collection = comparison.collect([Source(runs) for runs in found])
+    except InputError as error:
+        return el("p", f"No table of numbers: {error}.", class_="setting"), {}
+    summaries = comparison.agent_summaries(collection, comparison.Resampling())
+    files = {(r.game, label): r.directory for r in found for label in r.agents}
+    rows = [
+        [
+            GAMES.get(a.game, a.game),
+            a.agent,
+            str(a.seeds),
+            str(a.mean),
+            f"{a.median:.2f}",
+            f"{a.iqm.value:.2f}",
+            str(a.auc),
+            code(str(files.get((a.game, a.agent.partition("@")[0]), "")) + "/evaluations.csv"),
+        ]
+        for a in summaries
+    ]
+    headings = ("game", "agent", "seeds", "mean", "median", "IQM", "mean over training", "file")
+    caption = f"Return at step {collection.at:,}, ± half of the 95 % interval over seeds"
+    notes = [el("p", note, class_="setting") for note in collection.notes]
+    html = details(
+        "Numbers and their files", table(headings, rows, caption=caption, numeric=2), notes
+    )
+    by_game = [a._asdict() for a in summaries]
+    return html, {"step": collection.at, "by_game": by_game}
+
+
+def _agents(found: list[Runs]) -> Raw:
+    """How each agent is set, told by what differs from the published setting."""
+    rows = []
+    for runs in found:
+        for agent in runs.config["agents"]:
+            rows.append([runs.directory.name, agent["label"], _differences(agent)])
+    caption = "Settings of the agents, where they are not those of the released code"
+    return details(
+        "Settings of the agents", table(("runs", "agent", "settings"), rows, caption=caption)
+    )
+
+
+def _differences(agent: dict[str, Any]) -> str:
+    name = agent.get("name")
+    if name not in published.AGENTS:
+        return ", ".join(f"{k} = {v}" for k, v in agent.items() if k != "label")
+    usual = dataclasses.asdict(make_agent(str(name), protocol="reference"))
+    changed = [f"{k} = {agent.get(k)} (there {v})" for k, v in usual.items() if agent.get(k) != v]
+    return ", ".join(changed) or "as in the released code"
+
+
+def _facts(parent: Path, found: list[Runs], name: str) -> tuple[Fact, ...]:
+    number = sum(len(runs.agents) * len(runs.config["seeds"]) for runs in found)
+    games = ", ".join(dict.fromkeys(GAMES.get(runs.game, runs.game) for runs in found))
+    what = "Figure 6" if is_figure6(found) else "MinAtar"
+    steps = " and ".join(sorted({_steps(runs.config["steps"]) for runs in found}))
+    facts = [Fact("run", f"{what}: {number} runs of {steps} steps, {games} ({parent})", name)]
+    seconds = [_seconds(runs) for runs in found]
+    if all(np.isfinite(s) for s in seconds):
+        facts.append(Fact("time", f"{sum(seconds) / 60:.1f} min for the runs in {parent}", name))
+    devices = {str((r.config.get("provenance") or {}).get("device", "unknown")) for r in found}
+    facts.append(Fact("where", f"{', '.join(sorted(devices))}: the runs in {parent}", name))
+    return tuple(facts)
+
+
+def _seconds(runs: Runs) -> float:
+    """Wall clock of the command; all runs of a directory train side by side."""
+    elapsed = runs.table.get("elapsed_seconds", np.zeros(0))
+    known = elapsed[np.isfinite(elapsed)]
+    return float(known.max()) if known.size else float("nan")
