@@ -32,6 +32,8 @@ class Fact(NamedTuple):
     text: str
     item: str | None = None
     """The id of the item it is about."""
+    file: str | None = None
+    """Where it can be read."""
 
 
 class Part(NamedTuple):

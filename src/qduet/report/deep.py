@@ -110,7 +110,11 @@ def _heading(parent: Path, found: list[Runs]) -> str:
         return "Figure 6: DQN, Dueling DQN and RDQ on MinAtar"
     steps = sorted({runs.config["steps"] for runs in found})
     long = " and ".join(_steps(s) for s in steps)
-    return f"Training runs of {long} steps in {parent}/"
+    return f"Training runs of {long} steps in {_place(parent, found)}/"
+
+
+def _place(parent: Path, found: list[Runs]) -> Path:
+    return found[0].directory if len(found) == 1 else parent
 
 
 def _steps(steps: int) -> str:
@@ -292,12 +296,13 @@ def _facts(parent: Path, found: list[Runs], name: str) -> tuple[Fact, ...]:
     games = ", ".join(dict.fromkeys(GAMES.get(runs.game, runs.game) for runs in found))
     what = "Figure 6" if is_figure6(found) else "MinAtar"
     steps = " and ".join(sorted({_steps(runs.config["steps"]) for runs in found}))
-    facts = [Fact("run", f"{what}: {number} runs of {steps} steps, {games} ({parent})", name)]
+    place = _place(parent, found)
+    facts = [Fact("run", f"{what}: {number} runs of {steps} steps, {games}", name, str(place))]
     seconds = [_seconds(runs) for runs in found]
     if all(np.isfinite(s) for s in seconds):
-        facts.append(Fact("time", f"{sum(seconds) / 60:.1f} min for the runs in {parent}", name))
+        facts.append(Fact("time", f"{sum(seconds) / 60:.1f} min: {what}", name, str(place)))
     devices = {str((r.config.get("provenance") or {}).get("device", "unknown")) for r in found}
-    facts.append(Fact("where", f"{', '.join(sorted(devices))}: the runs in {parent}", name))
+    facts.append(Fact("where", f"{', '.join(sorted(devices))}: {what}", name, str(place)))
     return tuple(facts)
 
 

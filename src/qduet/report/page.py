@@ -13,7 +13,7 @@ from qduet.player import page as player
 from qduet.provenance import provenance
 from qduet.report import certificate, deep, play, tabular, theory
 from qduet.report.chart import Part
-from qduet.report.html import Raw, code, el, join, table
+from qduet.report.html import Child, Raw, code, el, join, table
 from qduet.report.sources import Found, find, read_json
 from qduet.runs import Runs
 from qduet.runs import load as load_runs
@@ -82,6 +82,10 @@ def _tabular(found: Found, problems: list[str]) -> Section:
     )
     if not parts:
         lead = "No tabular results were given; qduet reproduce makes them."
+    for path in found.last_runs:
+        log = _try(problems, read_json, path)
+        if log is not None:
+            parts.append(tabular.show_run(path, log))
     return Section("tabular", "Tabular experiments", lead, parts)
 
 
@@ -233,10 +237,21 @@ def _header(
         el("div", el("h1", TITLE), theme, class_="top"),
         el("p", about, made["qduet"], ".", class_="lead"),
         warning,
+        el("p", _verdict(parts), class_="lead"),
         _facts(parts),
         el("nav", el("ul", links), aria_label="Sections"),
         el("noscript", el("p", "The charts and the player need JavaScript; the text does not.")),
     )
+
+
+def _verdict(parts: list[Part]) -> Child:
+    """The page in one sentence."""
+    kinds = [fact.kind for part in parts for fact in part.facts]
+    if "differs" in kinds:
+        return el("strong", "Not everything agrees with the paper; the list below says what.")
+    if "agrees" in kinds:
+        return el("strong", "Everything that could be checked here agrees with the paper.")
+    return "Nothing here is judged against the paper: too little was run, or something else."
 
 
 KINDS = {
@@ -253,8 +268,12 @@ def _facts(parts: list[Part]) -> Raw:
     for kind, title in KINDS.items():
         facts = [fact for part in parts for fact in part.facts if fact.kind == kind]
         items = [
-            el("li", el("a", f.text, href=f"#{f.item}") if f.item else f.text)
-            for f in dict.fromkeys(facts)
+            el(
+                "li",
+                el("a", fact.text, href=f"#{fact.item}") if fact.item else fact.text,
+                [" ", code(fact.file)] if fact.file else None,
+            )
+            for fact in dict.fromkeys(facts)
         ]
         if items:
             rows += [el("dt", title), el("dd", el("ul", items))]

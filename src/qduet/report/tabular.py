@@ -143,13 +143,25 @@ def show(loaded: Loaded, name: str) -> Part:
     return Part(html, {name: chart}, {name: data}, _facts(loaded, name))
 
 
+def show_run(path: Path, log: dict[str, Any]) -> Part:
+    """What the log of the last ``qduet reproduce`` says: how long, and on what machine."""
+    facts = []
+    if "seconds" in log:
+        what = ", ".join(map(str, log.get("figures", ())))
+        facts.append(Fact("time", f"{log['seconds']:.1f} s: {what}", None, str(path)))
+    known = [f"{key} {log[key]}" for key in ("device", "qduet", "jax", "python") if log.get(key)]
+    facts.append(Fact("where", f"{', '.join(known)}: tabular experiments", None, str(path)))
+    return Part(Raw(""), {}, {}, tuple(facts))
+
+
 def _facts(loaded: Loaded, name: str) -> tuple[Fact, ...]:
     experiment = loaded.results.experiment
     scale = "at the paper’s scale" if loaded.known else "not at the paper’s scale"
     runs = sum(
         curves.diverged_at.size for by in loaded.results.cells.values() for curves in by.values()
     )
-    run = Fact("run", f"{_heading(experiment)}: {runs:,} runs, {scale} ({loaded.folder})", name)
+    what = f"{_heading(experiment)}: {runs:,} runs, {scale}"
+    run = Fact("run", what, name, str(loaded.folder))
     if not loaded.findings:
         return (run,)
     held = sum(finding.holds for finding in loaded.findings)

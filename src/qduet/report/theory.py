@@ -7,7 +7,7 @@ from typing import Any
 from qduet.figures.style import COLOURS, Look, label
 from qduet.figures.theory import bootstrap_norms
 from qduet.mdp import four_state
-from qduet.report.chart import Fact, Part, group
+from qduet.report.chart import DASHES, Fact, Part, group
 from qduet.report.html import Raw, code, el, table
 from qduet.report.palette import pair
 from qduet.report.sources import read_json
@@ -64,8 +64,8 @@ def show_claims(path: Path, name: str) -> Part:
     )
     on = max((claim["problems"] for claim in document["claims"]), default=0)
     facts = (
-        Fact("run", f"Theory: {total} claims, on up to {on:,} MDPs each ({path})", name),
-        Fact("time", f"{document['seconds']:.1f} s for the claims of the theory", name),
+        Fact("run", f"Theory: {total} claims, on up to {on:,} MDPs each", name, str(path)),
+        Fact("time", f"{document['seconds']:.1f} s: theory", name, str(path)),
         Fact("differs" if failed else "agrees", f"Theory: {verdict[0].lower()}{verdict[1:]}", name),
     )
     return Part(html, {}, {name: {**document, "source": str(path)}}, facts)
@@ -163,12 +163,13 @@ def show_drawn(path: Path, name: str) -> Part:
     """A figure whose lines were written beside its picture (`qduet.figures.drawn`)."""
     document = read_json(path)
     title, caption = CAPTIONS[path.stem]
-    labels: dict[str, Look] = {}
+    looks: dict[str, Look] = {}
     for panel in document["panels"]:
         for line in panel["series"]:
-            look = Look(line["label"], line["colour"], line["style"], len(labels))
-            line["group"] = labels.setdefault(line["label"], look).label
-    groups = [group(key, look) for key, look in labels.items()]
+            family = line["label"].partition(", |A|")[0]  # one switch for all sizes of a rule
+            looks.setdefault(family, Look(family, line["colour"], "-", len(looks)))
+            line |= {"group": family, "name": line["label"], "dash": DASHES[line["style"]]}
+    groups = [group(key, look) for key, look in looks.items()]
     panels = [_panel(panel) for panel in document["panels"]]
     html = el(
         "section",
@@ -182,6 +183,6 @@ def show_drawn(path: Path, name: str) -> Part:
 
 
 def _panel(panel: dict[str, Any]) -> dict[str, Any]:
-    kept = ("x", "y", "group", "points", "open", "kind")
+    kept = ("x", "y", "group", "name", "dash", "points", "open", "kind")
     lines = [{key: line[key] for key in kept if key in line} for line in panel["series"]]
     return {**panel, "series": lines}

@@ -51,12 +51,15 @@ const Charts = (() => {
     return found;
   }
 
-  function short(v) {
-    const size = Math.abs(v);
-    if (size >= 1e6) return `${+(v / 1e6).toPrecision(4)}M`;
-    if (size >= 1e4) return `${+(v / 1e3).toPrecision(4)}k`;
-    if (size !== 0 && size < 1e-3) return v.toExponential(0).replace("-", "−");
-    return String(+v.toPrecision(4)).replace("-", "−");
+  // A tick's text; `most` is the largest value of its axis, which decides between 5000 and 5k.
+  function short(v, most) {
+    const minus = (text) => text.replace("-", "−");
+    if (v === 0) return "0";
+    if (most >= 1e6 && Math.abs(v) >= 1e3)
+      return Math.abs(v) >= 1e6 ? minus(`${+(v / 1e6).toPrecision(4)}M`) : minus(`${+(v / 1e3).toPrecision(4)}k`);
+    if (most >= 1e4 && Math.abs(v) >= 1e3) return minus(`${+(v / 1e3).toPrecision(4)}k`);
+    if (Math.abs(v) < 1e-3) return minus(v.toExponential(0));
+    return minus(String(+v.toPrecision(4)));
   }
 
   const decimals = (v) => (Math.abs(v) < 0.01 && v !== 0 ? v.toPrecision(3) : v.toFixed(2));
@@ -69,6 +72,7 @@ const Charts = (() => {
       this.spec = spec;
       this.clip = `${chart.name}-clip-${number}`;
       this.title = html("h4", {}, spec.title || "");
+      this.unit = html("p", { class: "unit" });
       this.plot = html("div", {
         class: "plot",
         tabindex: "0",
@@ -77,7 +81,7 @@ const Charts = (() => {
         "aria-label": `${spec.title || "Panel"}. Arrow keys read its values.`,
       });
       this.tip = html("div", { class: "tip", hidden: "" });
-      this.root = html("div", { class: "panel" }, this.title, this.plot);
+      this.root = html("div", { class: "panel" }, this.title, this.unit, this.plot);
       this.plot.addEventListener("pointermove", (event) => this.point(event));
       this.plot.addEventListener("pointerleave", () => this.leave());
       this.plot.addEventListener("blur", () => this.leave());
@@ -134,6 +138,7 @@ const Charts = (() => {
       const lines = this.visible();
       this.scales(lines, width, height);
       this.size = { width, height };
+      this.unit.textContent = this.label("y");
       const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
       drawing.append(this.axes(width, height));
       const inner = svg("g", { "clip-path": `url(#${this.clip})` });
@@ -170,12 +175,12 @@ const Charts = (() => {
       for (const v of ticks(this.y, 5)) {
         const y = this.y.at(v);
         g.append(svg("line", { x1: left, x2: right, y1: y, y2: y, class: "grid" }));
-        g.append(svg("text", { x: left - 6, y: y + 4, "text-anchor": "end" }, short(v) + percent));
+        g.append(svg("text", { x: left - 6, y: y + 4, "text-anchor": "end" }, short(v, this.y.high) + percent));
       }
       for (const v of this.spec.x.ticks || ticks(this.x, width < 330 ? 4 : 5)) {
         const x = this.x.at(v);
         g.append(svg("line", { x1: x, x2: x, y1: bottom, y2: bottom + 4, class: "tick" }));
-        g.append(svg("text", { x, y: bottom + 16, "text-anchor": "middle" }, short(v)));
+        g.append(svg("text", { x, y: bottom + 16, "text-anchor": "middle" }, short(v, this.x.high)));
       }
       g.append(svg("line", { x1: left, x2: right, y1: bottom, y2: bottom, class: "base" }));
       const caption = { x: (left + right) / 2, y: height - 6, "text-anchor": "middle", class: "name" };
@@ -412,7 +417,7 @@ const Charts = (() => {
       return {
         style: `--light:${group.light};--dark:${group.dark}`,
         dash: s.dash ?? (kind && kind.dash ? kind.dash : group.dash),
-        label: kind && kind.suffix ? `${group.label}, ${kind.suffix}` : group.label,
+        label: s.name || (kind && kind.suffix ? `${group.label}, ${kind.suffix}` : group.label),
       };
     }
 
