@@ -106,7 +106,7 @@ class Painter:
             ends = sorted([zero, scale.at(float(value), width)])
             draw.rectangle([x + ends[0], y - 6, x + ends[1], y + 6], colour)
         draw.line([x + zero, y - 6, x + zero, y + 6], SOFT)
-        shown = "–" if value is None else f"{value:.2f}".replace("-", "−")
+        shown = "" if value is None else f"{value:.2f}".replace("-0.00", "0.00")
         draw.text((x + width + NUMBER - 12, y), shown, INK, self.font, anchor="rm")
 
 
