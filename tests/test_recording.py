@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-
 from examples_by_path import example
+
 from qduet import networks, recording_file
 from qduet.agents import make_agent
 from qduet.errors import InputError

@@ -144,7 +144,7 @@ def test_the_slider_and_the_chart_seek(player):
 def test_every_control_and_picture_has_a_name(player):
     nameless = player.eval_on_selector_all(
         "button, select, input, svg[role=img], section",
-        """found => found.filter(x => !(x.getAttribute("aria-label") || x.labels?.length)).length""",
+        "found => found.filter(x => !(x.ariaLabel || x.labels?.length)).length",
     )
     assert nameless == 0
     assert "frame 0: player in" in player.locator(".qp-board").get_attribute("aria-label")
