@@ -61,15 +61,34 @@ class Painter:
         self.v = self.q if uses_v else Scale.of(steps.v)
         self.scores = np.concatenate([[0], np.cumsum(steps.reward, dtype=np.int64)])
         self.palette = _palette(self.pil, self.env)
+        self.still = self._still()
 
     def image(self, t: int) -> Any:
         """The picture of frame t, in 256 colours."""
-        image = self.pil.Image.new("RGB", (WIDTH, HEIGHT), PAPER)
+        image = self.still.copy()
         packed = self.recording.episode.observations[t]
         board = animation.framed(_unpacked(packed, self.env.num_channels), palette="bright")
         image.paste(self.pil.Image.fromarray(board), (MARGIN, MARGIN))
         self._values(self.pil.ImageDraw.Draw(image), t)
         return image.quantize(palette=self.palette, dither=0)
+
+    def _still(self) -> Any:
+        """What does not change: the paper, and the legend below everything else."""
+        names = [name.replace("_", " ") for name in self.env.channels]
+        places, x, row = [], MARGIN, 0
+        for name in names:
+            wide = 14 + 7 + round(self.font.getlength(name))
+            if x + wide > WIDTH - MARGIN:
+                x, row = MARGIN, row + 1
+            places.append((x, HEIGHT - 4 + row * LINE))
+            x += wide + 18
+        image = self.pil.Image.new("RGB", (WIDTH, HEIGHT + (row + 1) * LINE), PAPER)
+        draw = self.pil.ImageDraw.Draw(image)
+        colours = render.colours(len(names), palette="bright").tolist()
+        for name, colour, (x, y) in zip(names, colours, places, strict=True):
+            draw.rectangle([x, y, x + 13, y + 13], tuple(colour), outline=SOFT)
+            draw.text((x + 21, y + 7), name, SOFT, self.font, anchor="lm")
+        return image
 
     def _values(self, draw: Any, t: int) -> None:
         steps = self.recording.episode
@@ -106,7 +125,7 @@ class Painter:
             ends = sorted([zero, scale.at(float(value), width)])
             draw.rectangle([x + ends[0], y - 6, x + ends[1], y + 6], colour)
         draw.line([x + zero, y - 6, x + zero, y + 6], SOFT)
-        shown = "–" if value is None else f"{value:.2f}".replace("-", "−")
+        shown = "" if value is None else f"{value:.2f}".replace("-0.00", "0.00")
         draw.text((x + width + NUMBER - 12, y), shown, INK, self.font, anchor="rm")
 
 

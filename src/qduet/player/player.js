@@ -178,7 +178,7 @@
     const rows = actions.map((name) => {
       const mark = make("span", { class: "qp-mark" });
       const a = bar("adv", range(arrays.adv)), q = bar("q", shared);
-      const element = make("tr", {}, make("th", { scope: "row" }, words(name), mark),
+      const element = make("tr", {}, make("th", { scope: "row" }, `${words(name)} `, mark),
         make("td", {}, a.element), make("td", {}, q.element));
       return { element, mark, a, q };
     });
