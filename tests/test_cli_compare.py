@@ -47,7 +47,7 @@ def test_json_is_one_document(tmp_path, capsys):
 def test_tables_have_every_agent_and_pair(tmp_path, capsys):
     text = answer(capsys, write(tmp_path))
     assert "return_mean at step 20" in text
-    assert "Holm's correction for 1 comparisons" in text
+    assert "X against Y; p-values" in text
     assert "normalised scores (1 = published DQN at 10M steps)" in text
     assert "nan" not in text
 
