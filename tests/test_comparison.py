@@ -204,11 +204,15 @@ def test_pairs_are_scipys(summary):
     assert ordered[-1].welch_holm == ordered[-1].welch_p
 
 
-def test_pairs_use_the_seeds_that_both_have(summary):
+def test_pairs_use_the_seeds_that_both_have(as_published, summary):
     """Freeway's RDQ has 22 of 30 seeds; pandas' pivot of the published scores gives 0.359."""
     (pair,) = [p for p in summary.pairs if (p.game, p.x, p.y) == ("Freeway", "rdq", "dqn")]
     assert pair.correlation == pytest.approx(0.358663, abs=1e-6)
     assert pair.paired_p < 1e-4
+    turned = summarise(as_published, FAST, baseline="rdq").pairs
+    (other,) = [p for p in turned if (p.game, p.x) == ("Freeway", "dqn")]
+    assert other.correlation == pytest.approx(pair.correlation)
+    assert other.difference.mean == -pair.difference.mean
 
 
 def test_aggregates_are_of_all_games(summary):

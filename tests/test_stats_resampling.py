@@ -124,4 +124,7 @@ def test_paired_permutation_by_hand():
     # Differences 1 and 2: of the four sign patterns, ++ and −− are as far from 0 as ++.
     assert stats.paired_permutation_test(np.array([1.0, 2.0]), np.zeros(2), rng()) == 0.5
     assert stats.paired_permutation_test(np.zeros(3), np.zeros(3), rng()) == 1.0
+    # 40 differences of one sign: none of 99 drawn patterns is as far from 0, the one seen is.
+    ones = np.ones(40)
+    assert stats.paired_permutation_test(ones, 0 * ones, rng(), permutations=99) == 0.01
     assert np.isnan(stats.paired_permutation_test(np.zeros(1), np.zeros(1), rng()))
