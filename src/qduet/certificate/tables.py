@@ -11,11 +11,11 @@ from qduet.certificate.cells import MARGIN, Cell
 from qduet.certificate.claims import Claim, signed
 from qduet.certificate.cost import FLOOR_MICROSECONDS
 from qduet.certificate.document import Certificate, Source
+from qduet.published import title
 from qduet.stats import Interval
 
 AGENTS = {"dqn": "DQN", "dueling_dqn": "Dueling DQN", "rdq": "RDQ"}
-GAMES = {game: game for game in published.GAMES} | {"SpaceInvaders": "Space Invaders"}
-"""How games and agents are called in text."""
+"""How agents are called in text."""
 
 NOT_YET = "no data yet"
 
@@ -47,7 +47,7 @@ def cells_table(cells: Sequence[Cell], *, every: bool = False) -> Table:
         if every or name in there
     ]
     first = cells[0] if cells else None
-    measure = "Return" if first is None or first.measure == "return" else "AUC up to"
+    measure = "Return at" if first is None or first.measure == "return" else "AUC up to"
     at = published.STEPS if first is None else first.step
     headings = ("game", "agent", "published", "ours", "difference", "margin")
     p_values = ("p (differ by the margin)", "p (equal, Holm)", "verdict")
@@ -56,7 +56,7 @@ def cells_table(cells: Sequence[Cell], *, every: bool = False) -> Table:
 
 def _cell_row(cell: Cell) -> tuple[str, ...]:
     return (
-        GAMES[cell.game],
+        title(cell.game),
         AGENTS[cell.agent],
         _with_seeds(cell.theirs),
         _with_seeds(cell.ours),
@@ -73,7 +73,7 @@ def _with_seeds(interval: Interval) -> str:
 
 
 def _empty_row(game: str, agent: str) -> tuple[str, ...]:
-    return (GAMES[game], AGENTS[agent], *("–",) * 6, NOT_YET)
+    return (title(game), AGENTS[agent], *("–",) * 6, NOT_YET)
 
 
 def claims_table(claims: Sequence[Claim]) -> Table:
@@ -95,7 +95,7 @@ def sources_table(sources: Sequence[Source]) -> Table:
         known = np.isfinite(cost.seconds)
         rows.append(
             (
-                GAMES[source.game],
+                title(source.game),
                 f"{len(source.agents)} agents × {source.seeds} seeds",
                 f"{source.steps:,}",
                 str(where.get("device") or "unknown"),
@@ -120,23 +120,24 @@ def sentences(certificate: Certificate) -> list[str]:
                 + "."
             )
     counts = Counter(claim.verdict for claim in certificate.claims)
-    lines.append("Claims: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items()) + ".")
+    told = ", ".join(f"{verdict}: {n}" for verdict, n in counts.items())
+    lines.append(f"Of {len(certificate.claims)} claims, {told}.")
     short = {(c.game, c.agent): c.missing_seeds for c in certificate.cells if c.missing_seeds}
     for (game, agent), seeds in short.items():
         lines.append(
-            f"The published scores of {GAMES[game]}, {AGENTS[agent]} lack seeds "
+            f"The published scores of {title(game)}, {AGENTS[agent]} lack seeds "
             f"{', '.join(map(str, seeds))}: {published.SEEDS - len(seeds)} of {published.SEEDS}."
         )
     for source in certificate.sources:
         if source.episodes_cut:
-            lines.append(f"{GAMES[source.game]}: {source.episodes_cut} episodes were cut short.")
+            lines.append(f"{title(source.game)}: {source.episodes_cut} episodes were cut short.")
     return lines
 
 
 def _coverage(certificate: Certificate) -> str:
     there, missing = len(certificate.sources), certificate.missing_games
     line = f"Runs of {there} of {len(published.GAMES)} games"
-    return f"{line}; none of {', '.join(GAMES[g] for g in missing)}." if missing else f"{line}."
+    return f"{line}; none of {', '.join(title(g) for g in missing)}." if missing else f"{line}."
 
 
 def explanation() -> str:
