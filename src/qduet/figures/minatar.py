@@ -6,11 +6,10 @@
 
 Solid lines are ours, with 95 % intervals over seeds; faint dashed lines are the published scores.
 The summary over games, which the paper does not have, is drawn with the numbers of `comparison`,
-for ours and for the published runs of the same games.
+for ours and for the published runs of the same games (`certificate.overall`).
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,8 +17,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from qduet import published, stats
-from qduet.comparison import Collection, Curves, Line, Resampling, Source, collect, normalised
-from qduet.comparison.over_games import OverallPair, overall_pairs, profile, sample_efficiency
+from qduet.certificate.overall import aggregates, collections
+from qduet.comparison import Collection, Line, OverallPair
 from qduet.figures.style import colour, house_style, label
 from qduet.published import title
 from qduet.runs import Runs, Scores
@@ -39,23 +38,6 @@ def figures(runs: Sequence[Runs]) -> dict[str, Figure]:
         "figure6-summary": summary_figure(ours, theirs),
         "figure6-overestimation": curves_figure(runs, "q_overestimation"),
     }
-
-
-def collections(runs: Sequence[Runs]) -> tuple[Collection | None, Collection]:
-    """Our runs, and the published ones of the same games up to the same step.
-
-    Without runs of ours: None, and all that was published.
-    """
-    ours = collect([Source(game) for game in runs]) if runs else None
-    games = ours.games if ours else published.GAMES
-    agents = ours.everywhere if ours else published.AGENTS
-    curves = {}
-    for game in games:
-        for agent in agents:
-            scores = published.scores(game, agent)
-            shown = scores.steps <= (ours.at if ours else published.STEPS)
-            curves[game, agent] = Curves(scores.seeds, scores.values[:, shown])
-    return ours, Collection("return_mean", scores.steps[shown], curves)
 
 
 # --- Five panels ---------------------------------------------------------------------------------
@@ -130,36 +112,6 @@ def _explain(axes: Axes, runs: Mapping[str, Runs]) -> None:
 # --- Over games ----------------------------------------------------------------------------------
 
 
-class Aggregates(NamedTuple):
-    """What is drawn of one collection, over its games."""
-
-    iqm: tuple[Line, ...]
-    profile: tuple[Line, ...]
-    improvement: list[OverallPair]
-    """Of the agent that stands later in the order DQN, Dueling DQN, RDQ over the other."""
-
-
-def aggregates(collection: Collection) -> Aggregates:
-    """The numbers of the summary figure."""
-    resampling, scores = Resampling(), normalised(collection)
-    return Aggregates(
-        iqm=sample_efficiency(collection, scores, resampling),
-        profile=profile(scores, resampling),
-        improvement=_later_first(overall_pairs(collection, resampling, None)),
-    )
-
-
-def _later_first(pairs: Sequence[OverallPair]) -> list[OverallPair]:
-    order = published.AGENTS.index
-    turned = []
-    for x, y, (value, low, high) in pairs:
-        pair = OverallPair(x, y, stats.Estimate(value, low, high))
-        if order(x) < order(y):
-            pair = OverallPair(y, x, stats.Estimate(1 - value, 1 - high, 1 - low))
-        turned.append(pair)
-    return sorted(turned, key=lambda pair: (order(pair.x), order(pair.y)))
-
-
 def summary_figure(ours: Collection | None, theirs: Collection) -> Figure:
     """IQM against steps, probability of improvement and performance profile, over all games."""
     mine = None if ours is None else aggregates(ours)
@@ -184,7 +136,7 @@ def summary_figure(ours: Collection | None, theirs: Collection) -> Figure:
         handles += [Line2D([], [], color="0.2", label="ours")] if ours else []
         handles += [Line2D([], [], color="0.2", alpha=0.55, linestyle="--", label="published")]
         figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
-        covered = "all five games" if len(games) == 5 else ", ".join(map(title, games))
+        covered = "All five games" if len(games) == 5 else ", ".join(map(title, games))
         drawn = covered if ours else f"{covered}, published runs only"
         figure.suptitle(
             f"{drawn}; 95 % stratified-bootstrap intervals, up to step {theirs.at:,}", fontsize=10
