@@ -36,6 +36,7 @@ ORDER = (
     "findings",
     "certificate",
     "figures",
+    "reproduction",
     "benchmarking",
     "cli",
 )
