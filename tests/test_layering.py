@@ -49,6 +49,7 @@ ORDER = (
     "certificate",
     "figures",
     "report",
+    "reproduction",
     "benchmarking",
     "cli",
 )

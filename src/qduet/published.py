@@ -49,6 +49,11 @@ def scores(game: str, agent: str, column: str = "return_mean") -> Scores:
     return Scores(seeds, steps, values)
 
 
+def title(game: str) -> str:
+    """How a game is called in text."""
+    return "Space Invaders" if game == "SpaceInvaders" else game
+
+
 def missing_seeds(game: str, agent: str) -> tuple[int, ...]:
     """The seeds of the paper's 30 whose scores were not released: 2 to 9 of Freeway's RDQ."""
     there = set(scores(game, agent).seeds.tolist())

@@ -20,12 +20,12 @@ from qduet.runs import PUBLISHED, Runs, find, load
 PROTOCOL = "reference"
 
 
-def admit(directories: Sequence[Path]) -> list[Runs]:
+def admit(directories: Sequence[Path], *, protocol: str = PROTOCOL) -> list[Runs]:
     """The runs of `directories` (or of the directories in them), one per game, games in order."""
     admitted: dict[str, Runs] = {}
     for path in find(directories):
         runs = load(path)
-        check(runs)
+        check(runs, protocol=protocol)
         if runs.game in admitted:
             raise InputError(
                 f"{runs.game} is in both {admitted[runs.game].directory} and {path}; give one"
@@ -34,14 +34,22 @@ def admit(directories: Sequence[Path]) -> list[Runs]:
     return [admitted[game] for game in published.GAMES if game in admitted]
 
 
-def check(runs: Runs) -> None:
-    """Raises unless `runs` are whole and were made as the published ones were."""
+def check(runs: Runs, *, protocol: str = PROTOCOL) -> None:
+    """Raises unless `runs` are whole and were made as the published ones were.
+
+    With ``protocol="paper"``, what is wanted is the paper as written.
+    """
     try:
-        _check_settings(runs)
-        _check_agents(runs)
-        _check_rows(runs)
+        _check_settings(runs, protocol)
+        _check_agents(runs, protocol)
     except KeyError as error:
         raise _refused(runs, f"its config.json has no {error}", "train again") from None
+    check_whole(runs)
+
+
+def check_whole(runs: Runs) -> None:
+    """Raises unless every evaluation is there once, and every run is one of its own."""
+    _check_rows(runs)
     _check_copies(runs)
 
 
@@ -49,15 +57,17 @@ def _refused(runs: Runs, what: str, remedy: str) -> InputError:
     return InputError(f"{runs.directory} cannot be certified: {what}; {remedy}")
 
 
-def _check_settings(runs: Runs) -> None:
+def _check_settings(runs: Runs, protocol: str) -> None:
     config = runs.config
     if runs.game not in published.GAMES:
         raise _refused(runs, f"there are no published scores of {runs.game}", "leave it out")
-    if config["protocol"] != PROTOCOL:
+    if config["protocol"] != protocol:
         raise _refused(
             runs,
             f"its protocol is '{config['protocol']}'",
-            f"the published scores came from --protocol {PROTOCOL}",
+            f"the published scores came from --protocol {PROTOCOL}"
+            if protocol == PROTOCOL
+            else f"it should be '{protocol}'",
         )
     wanted: dict[str, Any] = {
         "env": f"MinAtar/{runs.game}-v1",
@@ -75,12 +85,12 @@ def _check_settings(runs: Runs) -> None:
         )
 
 
-def _check_agents(runs: Runs) -> None:
+def _check_agents(runs: Runs, protocol: str) -> None:
     for agent in runs.config["agents"]:
         label = agent["label"]
         if label not in published.AGENTS:
             raise _refused(runs, f"there are no published scores of '{label}'", "leave it out")
-        for name, value in dataclasses.asdict(make_agent(label, protocol=PROTOCOL)).items():
+        for name, value in dataclasses.asdict(make_agent(label, protocol=protocol)).items():
             if agent[name] != value:
                 raise _refused(
                     runs, f"{name} of {label} is {agent[name]}", f"the published one is {value}"

@@ -1,7 +1,8 @@
 """Each game × agent against its published scores: difference, interval, equivalence, verdict.
 
-A cell is compared in two measures: the mean return at the last step, and the AUC, the mean of the
-evaluations up to that step. Let d = mean(ours) − mean(published) over seeds, with Welch's error.
+A cell is compared in two measures: the mean return at the last step, and the AUC, the mean over
+training up to that step (trapezoids, as in `comparison`). Let d = mean(ours) − mean(published) over
+seeds, with Welch's error.
 
     agree      equivalence is shown: two one-sided tests at 5 % put d within ±margin, that is, the
                90 % interval of d lies inside the margin
@@ -26,7 +27,7 @@ side the error of d is about 0.26 standard deviations, and simulation (in the te
 (the missing share is undecided). A margin of one half would find agreement in 20 % of the cells
 even if nothing differed: 30 published seeds do not carry it. Against the returns themselves, one
 standard deviation at 10M steps is 0.5 % of the mean (Freeway, RDQ) to 18 % (Seaquest, DQN), and for
-the AUC 0.8 % to 12 %. The paper's own gaps between RDQ and the others are 0.7 to 4 standard
+the AUC 0.5 % to 12 %. The paper's own gaps between RDQ and the others are 0.7 to 4 standard
 deviations at 10M steps: that cells agree does not alone make a claim hold, and `claims` tests each
 one on our data.
 """
@@ -37,6 +38,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qduet import published
+from qduet.comparison.by_game import area
 from qduet.runs import Runs, Scores
 from qduet.stats import Interval, equivalence, holm, mean_interval, welch_interval, welch_test
 
@@ -85,7 +87,7 @@ def measure(scores: Scores, name: str, step: int) -> np.ndarray:
     """``[seeds]``: a measure of each run, at the published steps up to `step`."""
     shown = (scores.steps <= step) & (scores.steps % published.EVALUATE_EVERY == 0)
     values = scores.values[:, shown]
-    return values[:, -1] if name == "return" else values.mean(axis=1)
+    return values[:, -1] if name == "return" else area(scores.steps[shown], values)
 
 
 def compare_cells(runs: Sequence[Runs], step: int) -> list[Cell]:

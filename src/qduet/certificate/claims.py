@@ -28,6 +28,8 @@ from qduet.stats import Interval, holm, welch_interval, welch_test
 
 HOLDS, FAILS, UNDECIDED, NO_DATA = "holds", "does not hold", "undecided", "no data"
 
+MINATAR = "Fig 6"
+
 TABULAR = {
     "figure2": "QV-learning scales better with |A| than Expected Sarsa",
     "figure3": "QVMAX is biased; BC-QVMAX is not, and lags behind Q-learning",
@@ -113,7 +115,7 @@ def _rdq_is_ahead(ours: Samples, theirs: Samples) -> list[Claim]:
         verdicts = [_verdict(*p) for p in zip(ahead, behind, strict=True)]
         evidence.append([_told(pair, p) for pair, p in zip(pairs, ahead, strict=True)])
     return [
-        Claim("Fig 6", f"{game}: RDQ outperforms {_NAMES[other]}", our, their, verdict)
+        Claim(MINATAR, f"{game}: RDQ outperforms {_NAMES[other]}", our, their, verdict)
         for (game, other), their, our, verdict in zip(tests, *evidence, verdicts, strict=True)
     ]
 
@@ -155,7 +157,7 @@ def _no_clear_winner(ours: Samples, theirs: Samples) -> Claim:
         else:
             verdict = FAILS if max(len(dueling), len(dqn)) >= most else HOLDS
     statement = "Neither DQN nor Dueling DQN is clearly superior"
-    return Claim("Fig 6", statement, told[1], told[0], verdict)
+    return Claim(MINATAR, statement, told[1], told[0], verdict)
 
 
 def _wins(dueling: list[str], dqn: list[str], games: int) -> str:

@@ -5,7 +5,8 @@ than about 250 µs: weights, gradients and Adam's averages of 90 two-stream netw
 memory traffic, at the 4.3 TB/s that it gives.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,16 @@ class Cost(NamedTuple):
     """Wall clock of the whole command, evaluations included."""
     microseconds_per_iteration: float
     """The same divided by the iterations."""
+
+    @property
+    def floors(self) -> float:
+        """As a multiple of the floor."""
+        return self.microseconds_per_iteration / FLOOR_MICROSECONDS
+
+
+def has_floor(cost: Cost, provenance: Mapping[str, Any]) -> bool:
+    """Whether the floor is that of this training: 90 runs on one H200."""
+    return cost.runs == 90 and "H200" in str(provenance.get("device"))
 
 
 def cost(runs: Runs) -> Cost:

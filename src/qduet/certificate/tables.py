@@ -7,15 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from qduet import published
-from qduet.certificate.cells import MARGIN, Cell
+from qduet.certificate.cells import MARGIN, Cell, measure
 from qduet.certificate.claims import Claim, signed
-from qduet.certificate.cost import FLOOR_MICROSECONDS
+from qduet.certificate.cost import FLOOR_MICROSECONDS, has_floor
 from qduet.certificate.document import Certificate, Source
-from qduet.stats import Interval
+from qduet.published import title
+from qduet.stats import Interval, mean_interval
 
 AGENTS = {"dqn": "DQN", "dueling_dqn": "Dueling DQN", "rdq": "RDQ"}
-GAMES = {game: game for game in published.GAMES} | {"SpaceInvaders": "Space Invaders"}
-"""How games and agents are called in text."""
+"""How agents are called in text."""
 
 NOT_YET = "no data yet"
 
@@ -37,26 +37,33 @@ def _escaped(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def cells_table(cells: Sequence[Cell], *, every: bool = False) -> Table:
-    """The cells of one measure; with `every`, all 15 of the paper, those without data as such."""
-    there = {(cell.game, cell.agent): cell for cell in cells}
-    names = [(g, a) for g in published.GAMES for a in published.AGENTS]
-    rows = [
-        _cell_row(there[name]) if name in there else _empty_row(*name)
-        for name in names
-        if every or name in there
-    ]
-    first = cells[0] if cells else None
-    measure = "Return" if first is None or first.measure == "return" else "AUC up to"
-    at = published.STEPS if first is None else first.step
+def cells_table(cells: Sequence[Cell]) -> Table:
+    """The cells of one measure."""
+    rows = [_cell_row(cell) for cell in cells]
+    return _cells_table(rows, cells[0].measure, cells[0].step) if cells else Table("", (), [])
+
+
+def all_cells_table(cells: Sequence[Cell], name: str, step: int) -> Table:
+    """All 15 cells of the measure `name` at `step`, those without data as such."""
+    there = {(c.game, c.agent): c for c in cells if c.measure == name and c.step == step}
+    rows = []
+    for game in published.GAMES:
+        for agent in published.AGENTS:
+            cell = there.get((game, agent))
+            rows.append(_cell_row(cell) if cell else _empty_row(game, agent, name, step))
+    return _cells_table(rows, name, step)
+
+
+def _cells_table(rows: list[tuple[str, ...]], name: str, step: int) -> Table:
+    what = "Return at" if name == "return" else "AUC up to"
     headings = ("game", "agent", "published", "ours", "difference", "margin")
     p_values = ("p (differ by the margin)", "p (equal, Holm)", "verdict")
-    return Table(f"{measure} {at:,} steps", headings + p_values, rows)
+    return Table(f"{what} {step:,} steps", headings + p_values, rows)
 
 
 def _cell_row(cell: Cell) -> tuple[str, ...]:
     return (
-        GAMES[cell.game],
+        title(cell.game),
         AGENTS[cell.agent],
         _with_seeds(cell.theirs),
         _with_seeds(cell.ours),
@@ -72,8 +79,11 @@ def _with_seeds(interval: Interval) -> str:
     return f"{interval} ({interval.n})" if interval.n != published.SEEDS else str(interval)
 
 
-def _empty_row(game: str, agent: str) -> tuple[str, ...]:
-    return (GAMES[game], AGENTS[agent], *("–",) * 6, NOT_YET)
+def _empty_row(game: str, agent: str, name: str, step: int) -> tuple[str, ...]:
+    values = measure(published.scores(game, agent), name, step)
+    theirs = mean_interval(values)
+    margin = f"{MARGIN * values.std(ddof=1):.2f}"
+    return (title(game), AGENTS[agent], _with_seeds(theirs), "–", "–", margin, "–", "–", NOT_YET)
 
 
 def claims_table(claims: Sequence[Claim]) -> Table:
@@ -89,22 +99,24 @@ def _spaced(statement: str) -> str:
 def sources_table(sources: Sequence[Source]) -> Table:
     """What was run, where, and what it cost."""
     headings = ("game", "runs", "steps", "device", "commit", "wall clock", "µs per iteration")
+    floor = f"× the floor of {FLOOR_MICROSECONDS:g} µs"
     rows = []
     for source in sources:
         cost, where = source.cost, source.provenance
         known = np.isfinite(cost.seconds)
         rows.append(
             (
-                GAMES[source.game],
+                title(source.game),
                 f"{len(source.agents)} agents × {source.seeds} seeds",
                 f"{source.steps:,}",
                 str(where.get("device") or "unknown"),
                 str(where.get("commit") or "unknown")[:12],
                 f"{cost.seconds / 60:.1f} min" if known else "unknown",
                 f"{cost.microseconds_per_iteration:,.0f}" if known else "unknown",
+                f"{cost.floors:.1f}" if known and has_floor(cost, where) else "–",
             )
         )
-    return Table("Runs", headings, rows)
+    return Table("Runs", (*headings, floor), rows)
 
 
 def sentences(certificate: Certificate) -> list[str]:
@@ -119,24 +131,26 @@ def sentences(certificate: Certificate) -> list[str]:
                 + ", ".join(f"{counts[v]} {v}" for v in ("agree", "differ", "undecided"))
                 + "."
             )
-    counts = Counter(claim.verdict for claim in certificate.claims)
-    lines.append("Claims: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items()) + ".")
+    if certificate.claims:
+        counts = Counter(claim.verdict for claim in certificate.claims)
+        told = ", ".join(f"{verdict}: {n}" for verdict, n in counts.items())
+        lines.append(f"Of {len(certificate.claims)} claims, {told}.")
     short = {(c.game, c.agent): c.missing_seeds for c in certificate.cells if c.missing_seeds}
     for (game, agent), seeds in short.items():
         lines.append(
-            f"The published scores of {GAMES[game]}, {AGENTS[agent]} lack seeds "
+            f"The published scores of {title(game)}, {AGENTS[agent]} lack seeds "
             f"{', '.join(map(str, seeds))}: {published.SEEDS - len(seeds)} of {published.SEEDS}."
         )
     for source in certificate.sources:
         if source.episodes_cut:
-            lines.append(f"{GAMES[source.game]}: {source.episodes_cut} episodes were cut short.")
+            lines.append(f"{title(source.game)}: {source.episodes_cut} episodes were cut short.")
     return lines
 
 
 def _coverage(certificate: Certificate) -> str:
     there, missing = len(certificate.sources), certificate.missing_games
     line = f"Runs of {there} of {len(published.GAMES)} games"
-    return f"{line}; none of {', '.join(GAMES[g] for g in missing)}." if missing else f"{line}."
+    return f"{line}; none of {', '.join(title(g) for g in missing)}." if missing else f"{line}."
 
 
 def explanation() -> str:
