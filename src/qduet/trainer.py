@@ -58,6 +58,7 @@ class Options:
     """How a job is run, which changes none of its results but the times."""
 
     checkpoint_seconds: float = 300.0
+    """Time between checkpoints; after an evaluation one is due in a fifth of it."""
     keep_checkpoint: bool = False
     """Whether to leave the last checkpoint, from which a job can go on with more steps."""
     provenance: dict[str, Any] = dataclasses.field(default_factory=provenance)
@@ -134,7 +135,7 @@ class _Loop:
                 if state.step == job.steps:
                     self._export()
                     return True
-                self._save_if_due(self.save_seconds * 20)
+                self._save_if_due(self.options.checkpoint_seconds / 5)
             elif state.step == job.steps:  # stopped just before the end
                 self._write()
                 self._export()

@@ -5,19 +5,27 @@ import dataclasses
 import signal
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
-from qduet.agents import INITIALISATIONS, PROTOCOLS, Agent, make_agent
+from rich.console import Console
+
+from qduet import devices
+from qduet.agents import AGENTS, INITIALISATIONS, PROTOCOLS, Agent, make_agent
+from qduet.cli.live import Display, latest, table
 from qduet.cli.options import add_json, add_out, print_json, real, whole
+from qduet.cli.tracking import tracker
 from qduet.errors import InputError
 from qduet.job import Job
 from qduet.minatar import canonical_id
+from qduet.program import build
+from qduet.provenance import provenance
+from qduet.stopping import Stop
+from qduet.trainer import Options, Outcome, Progress, train
 
 EXAMPLE = """qduet train rdq MinAtar/Breakout-v1 --seeds 3 --steps 1_000_000 --out out/breakout
 qduet train rdq dueling_dqn dqn MinAtar/Breakout-v1 --seeds 30 --protocol reference --out out/all
 qduet train rdq MinAtar/Seaquest-v1 --beta 1e-4 1e-3 1e-2 --seeds 10-19 --out out/beta"""
-
-DEVICES = ("auto", "cpu", "gpu")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +80,7 @@ def _add_settings(group: Any) -> None:
 
 
 def _add_ways(group: Any) -> None:
-    group.add_argument("--device", choices=DEVICES, default="auto")
+    group.add_argument("--device", choices=devices.KINDS, default="auto")
     group.add_argument(
         "--max-minutes",
         type=real(0, float("inf"), open_below=True),
@@ -91,6 +99,8 @@ def _add_ways(group: Any) -> None:
         action="store_true",
         help="keep the last one, so that a finished job can go on with more --steps",
     )
+    group.add_argument("--tensorboard", type=Path, metavar="DIR", help="log evaluations there")
+    group.add_argument("--wandb", metavar="PROJECT", help="log evaluations to Weights & Biases")
     group.add_argument(
         "--commit", metavar="SHA", help="for the record, where qduet is not in a git checkout"
     )
@@ -117,6 +127,11 @@ def _seeds(text: str) -> tuple[int, ...]:
 
 def make_job(args: argparse.Namespace) -> Job:
     """The job that the arguments describe."""
+    if args.env in AGENTS:
+        raise InputError(
+            f"'{args.env}' is an agent; the environment comes last, for example "
+            f"qduet train {args.env} MinAtar/Breakout-v1"
+        )
     agents = [agent for name in args.agents for agent in _variants(name, args)]
     every = args.evaluate_every or min(1_000_000, args.steps)
     return Job(
@@ -153,36 +168,54 @@ def run(args: argparse.Namespace) -> int:
     job = make_job(args)
     if args.out is None:
         raise InputError("--out DIR is missing: where to put the results")
-    from qduet import devices
-    from qduet.program import build
-    from qduet.provenance import provenance
-    from qduet.stopping import Stop
-    from qduet.trainer import Options, train
-
     chosen = devices.choose(args.device)
     devices.keep_compiled()
     origin = provenance()
     origin["commit"] = args.commit or origin["commit"]
-    program = build(job, chosen)
     options = Options(60 * args.checkpoint_minutes, args.keep_checkpoint, origin)
     deadline = begun + 60 * args.max_minutes if args.max_minutes else None
-    with Stop(deadline) as stop:
-        outcome = train(
-            job,
-            program,
-            args.out,
-            options=options,
-            stop=stop,
-            tell=lambda p: print(p[:3], file=sys.stderr, flush=True),
-        )
+    program = build(job, chosen)
+    with (
+        devices.told_if_too_large(program, chosen, job.episodes),
+        tracker(job, args.tensorboard, args.wandb) as track,
+        Stop(deadline) as stop,
+        Display(job) as show,
+    ):
+
+        def tell(progress: Progress) -> None:
+            show(progress)
+            track(progress.rows)
+
+        outcome = train(job, program, args.out, options=options, stop=stop, tell=tell)
+    return _report(args, job, outcome, stop)
+
+
+def _report(args: argparse.Namespace, job: Job, outcome: Outcome, stop: Stop) -> int:
+    """Says where the job stands; the exit code."""
+    if args.json:
+        print_json(_document(args, job, outcome))
+    elif outcome.finished:
+        Console().print(table(job, outcome.rows))
+        print(f"finished in {outcome.elapsed / 60:.1f} minutes; results in {args.out}/")
     if outcome.finished:
-        print_json({"step": outcome.step, "elapsed": outcome.elapsed})
         return 0
     if stop.reason == signal.SIGINT:
         raise KeyboardInterrupt
     print(
-        f"qduet train: stopped at step {outcome.step:,} of {job.steps:,} with everything saved; "
+        f"qduet train: stopped at step {outcome.step:,} of {job.steps:,}, everything is saved; "
         "run the same command again to continue",
         file=sys.stderr,
     )
     return 143 if stop.reason == signal.SIGTERM else 0
+
+
+def _document(args: argparse.Namespace, job: Job, outcome: Outcome) -> dict[str, Any]:
+    labels = [label for label, _ in job.agents]
+    return {
+        "directory": str(args.out),
+        "env": job.env_id,
+        "finished": outcome.finished,
+        "step": outcome.step,
+        "elapsed_seconds": outcome.elapsed,
+        "return_mean": {label: latest(outcome.rows, label, "return_mean") for label in labels},
+    }
