@@ -74,6 +74,7 @@ def show(parent: Path, found: list[Runs], name: str) -> Part:
         "section",
         el("h3", _heading(parent, found)),
         el("p", _setting(found), class_="setting"),
+        el("p", _share(found), class_="missing") if _share(found) else None,
         el("ul", notes, class_="missing") if notes else None,
         el("figure", el("div", data_chart=name, class_="chart"), _caption(found)),
         numbers,
@@ -82,6 +83,58 @@ def show(parent: Path, found: list[Runs], name: str) -> Part:
         class_="item",
     )
     return Part(html, {name: chart}, {name: data}, _facts(parent, found, name))
+
+
+def show_published(name: str) -> Part:
+    """The published curves alone, for want of runs to put beside them."""
+    panels = [
+        {
+            "title": GAMES.get(game, game),
+            "x": {"label": "Environment steps", "min": 0},
+            "y": {"label": METRICS["return_mean"]},
+            "series": [
+                _line(agent, published.scores(game, agent), None) for agent in published.AGENTS
+            ],
+        }
+        for game in published.GAMES
+    ]
+    groups = [group(agent, look_of(agent, published.AGENTS)) for agent in published.AGENTS]
+    last = {
+        game: {
+            a: stats.mean_interval(published.scores(game, a).values[:, -1])
+            for a in published.AGENTS
+        }
+        for game in published.GAMES
+    }
+    said = " ".join(
+        f"{GAMES.get(game, game)}: "
+        + ", ".join(f"{look_of(a, published.AGENTS).label} {i}" for a, i in by_agent.items())
+        + "."
+        for game, by_agent in last.items()
+    )
+    html = el(
+        "section",
+        el("h3", "Figure 6, as published"),
+        el(
+            "p",
+            "No runs at the paper’s scale were given: these are the authors’ released scores, and "
+            "nothing of ours.",
+            class_="missing",
+        ),
+        el(
+            "figure",
+            el("div", data_chart=name, class_="chart"),
+            el(
+                "figcaption",
+                f"Mean return at 10,000,000 steps, with 95 % intervals over seeds. {said}",
+            ),
+        ),
+        el("p", "Source: ", code("qduet/data/published_scores.csv"), class_="source"),
+        id=name,
+        class_="item",
+    )
+    chart = {"groups": groups, "seeds": True, "log": True, "panels": panels}
+    return Part(html, {name: chart}, {name: last})
 
 
 def _has(runs: Runs, metric: str) -> bool:
@@ -139,6 +192,17 @@ def _setting(found: list[Runs]) -> str:
     )
 
 
+def _share(found: list[Runs]) -> str:
+    """What a short training is, and is not."""
+    steps = max(runs.config["steps"] for runs in found)
+    if steps >= published.EVALUATE_EVERY:
+        return ""
+    return (
+        f"A short training, {100 * steps / published.STEPS:.2g} % of the paper’s 10,000,000 steps: "
+        "enough to see learning begin, not to compare agents."
+    )
+
+
 def _notes(runs: Runs) -> list[str]:
     """What a reader must know before trusting the curves."""
     notes, steps = [], runs.table["step"]
@@ -182,16 +246,19 @@ def _panel(runs: Runs, metrics: list[str], title: str) -> dict[str, Any]:
     }
 
 
-def _line(label: str, scores: Scores, metric: str, kind: str | None = None) -> dict[str, Any]:
+def _line(
+    label: str, scores: Scores, metric: str | None, kind: str | None = None
+) -> dict[str, Any]:
+    when = {"metric": metric} if metric else None
     if not len(scores.steps):
         empty = np.zeros(0)
-        return series(label, empty, empty, empty, empty, when={"metric": metric}, kind=kind)
+        return series(label, empty, empty, empty, empty, when=when, kind=kind)
     several = len(scores.seeds) > 1
     return series(
         label,
         scores.steps,
         *stats.band(scores.values),
-        when={"metric": metric},
+        when=when,
         kind=kind,
         seeds=scores.values if several and kind is None else None,
         seed_names=scores.seeds.tolist(),

@@ -124,12 +124,14 @@ def _deep(groups: Groups) -> Section:
     parts = [
         deep.show(parent, runs, f"deep-{i}") for i, (parent, runs) in enumerate(groups.items())
     ]
+    if not any(deep.is_figure6(runs) for runs in groups.values()):
+        parts.insert(0, deep.show_published("published"))
     lead = (
         "DQN, Dueling DQN and RDQ are one family, Q = w·V + A − c·mean(A) with a penalty β; each "
         "seed is a run of its own."
     )
-    if not parts:
-        lead = "No training runs were given; qduet train makes them."
+    if not groups:
+        lead += " No training runs were given; qduet train makes them."
     return Section("minatar", "MinAtar", lead, parts)
 
 
@@ -223,7 +225,8 @@ def _header(
     links = [el("li", el("a", s.title, href=f"#{s.id}")) for s in sections]
     links.append(el("li", el("a", "Settings and provenance", href="#provenance")))
     options = [el("option", text, value=text) for text in ("auto", "light", "dark")]
-    theme = el("label", "Colours ", el("select", options, id="theme"))
+    menu = el("select", options, id="theme")
+    theme = el("span", el("label", "Colours", for_="theme"), menu, class_="select")
     about = (
         "An Analysis of Action-Value Temporal-Difference Methods That Learn State Values "
         "(Daley, Nagarajan, White and Machado, RLC 2025), tried with qduet "

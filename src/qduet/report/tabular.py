@@ -280,7 +280,7 @@ def _caption(loaded: Loaded) -> Raw:
     many = loaded.results.experiment.actions[-1]
     rules = loaded.results.rules
     parts = [
-        f"{look_of(rule, rules).label} {s.best.auc} % at α = {s.best_step_size:.4f}{_lost(s)}"
+        f"{look_of(rule, rules).label} {_least(s)}{_lost(s)}"
         for rule, s in loaded.summary[many].items()
     ]
     text = (
@@ -291,6 +291,12 @@ def _caption(loaded: Loaded) -> Raw:
         "Shading: 95 % intervals over seeds."
     )
     return el("figcaption", text)
+
+
+def _least(summary: RuleSummary) -> str:
+    if np.isinf(summary.best.auc.mean):
+        return "diverged at every step size"
+    return f"{summary.best.auc} % at α = {summary.best_step_size:.4f}"
 
 
 def _lost(summary: RuleSummary) -> str:

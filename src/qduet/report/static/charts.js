@@ -6,7 +6,7 @@
 
 const Charts = (() => {
   const NS = "http://www.w3.org/2000/svg";
-  const MARGIN = { left: 46, right: 12, top: 10, bottom: 40 };
+  const MARGIN = { left: 46, right: 12, top: 10, bottom: 43 };
 
   function fill(node, attributes, children) {
     for (const [name, value] of Object.entries(attributes)) {
@@ -180,7 +180,7 @@ const Charts = (() => {
       for (const v of this.spec.x.ticks || ticks(this.x, width < 330 ? 4 : 5)) {
         const x = this.x.at(v);
         g.append(svg("line", { x1: x, x2: x, y1: bottom, y2: bottom + 4, class: "tick" }));
-        g.append(svg("text", { x, y: bottom + 16, "text-anchor": "middle" }, short(v, this.x.high)));
+        g.append(svg("text", { x, y: bottom + 18, "text-anchor": "middle" }, short(v, this.x.high)));
       }
       g.append(svg("line", { x1: left, x2: right, y1: bottom, y2: bottom, class: "base" }));
       const caption = { x: (left + right) / 2, y: height - 6, "text-anchor": "middle", class: "name" };
@@ -460,13 +460,14 @@ const Charts = (() => {
     select(select) {
       const names = select.labels || select.values;
       const options = select.values.map((value, i) => html("option", { value }, names[i]));
-      const node = html("select", {}, ...options);
+      const id = `${this.name}-${select.id}`;
+      const node = html("select", { id }, ...options);
       node.value = select.initial;
       node.addEventListener("change", () => {
         this.state.chosen[select.id] = node.value;
         this.redraw();
       });
-      return html("label", { class: "select" }, `${select.label} `, node);
+      return html("span", { class: "select" }, html("label", { for: id }, select.label), node);
     }
 
     say(text) {
