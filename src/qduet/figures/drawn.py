@@ -40,6 +40,7 @@ def _panel(axes: Axes) -> dict[str, Any]:
     (x0, x1), (y0, y1) = axes.get_xlim(), axes.get_ylim()
     return {
         "title": _plain(axes.get_title()),
+        "equal": axes.get_aspect() == 1.0,
         "x": {"label": _plain(axes.get_xlabel()), "log": axes.get_xscale() == "log"}
         | {"min": x0, "max": x1},
         "y": {"label": _plain(axes.get_ylabel()), "log": axes.get_yscale() == "log"}
@@ -54,14 +55,19 @@ def _is_guide(line: Line2D) -> bool:
 
 
 def _owner(line: Line2D, lines: list[Line2D]) -> Line2D:
-    """The line in the legend that `line` goes with: the nearest one of its colour."""
+    """The line in the legend that `line` goes with: the nearest one of its colour and kind."""
     at = lines.index(line)
     named = [
-        (abs(i - at), i > at, i)
+        (_is_marks(other) != _is_marks(line), abs(i - at), i > at, i)
         for i, other in enumerate(lines)
         if not str(other.get_label()).startswith("_") and _colour(other) == _colour(line)
     ]
-    return lines[min(named)[2]] if named else line
+    return lines[min(named)[-1]] if named else line
+
+
+def _is_marks(line: Line2D) -> bool:
+    """Whether it is drawn as marks without a line."""
+    return line.get_linestyle() in ("None", "", " ")
 
 
 def _series(line: Line2D, owner: Line2D) -> dict[str, Any]:
@@ -69,7 +75,6 @@ def _series(line: Line2D, owner: Line2D) -> dict[str, Any]:
     every = -(-len(x) // POINTS)
     kept = np.unique(np.append(np.arange(0, len(x), every), len(x) - 1))
     rounded = lambda values: [float(f"{v:.6g}") for v in values[kept]]
-    alone = line.get_linestyle() in ("None", "", " ")
     found: dict[str, Any] = {
         "label": _plain(str(owner.get_label())).lstrip("_"),
         "colour": _colour(owner),
@@ -77,7 +82,7 @@ def _series(line: Line2D, owner: Line2D) -> dict[str, Any]:
         "x": rounded(x),
         "y": rounded(y),
     }
-    if alone:
+    if _is_marks(line):
         found |= {"points": True, "open": to_hex(str(line.get_markerfacecolor())) == "#ffffff"}
     elif line is not owner and line.get_linewidth() < 1:
         found["kind"] = "faint"
@@ -85,8 +90,7 @@ def _series(line: Line2D, owner: Line2D) -> dict[str, Any]:
 
 
 def _colour(line: Line2D) -> str:
-    lonely = line.get_linestyle() in ("None", "", " ")
-    return to_hex(line.get_markeredgecolor() if lonely else line.get_color())
+    return to_hex(line.get_markeredgecolor() if _is_marks(line) else line.get_color())
 
 
 def _plain(text: str) -> str:

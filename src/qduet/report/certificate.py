@@ -30,11 +30,11 @@ def show(certificate: Certificate, name: str, title: str, sources: list[Path]) -
     )
     kind = "differs" if certificate.differs else "agrees"
     facts = tuple(Fact(kind, line.rstrip("."), name) for line in said if _is_verdict(line))
-    return Part(html, {}, {name: as_document(certificate)}, facts if certificate.cells else ())
+    return Part(html, {}, {name: as_document(certificate)}, facts)
 
 
 def _is_verdict(line: str) -> bool:
-    return line.startswith("In ")
+    return line.startswith(("In ", "Claims: ")) and line != "Claims: no data."
 
 
 def _marked(row: tuple[str, ...]) -> list[str | Raw]:

@@ -367,9 +367,9 @@ def _facts(parent: Path, found: list[Runs], name: str) -> tuple[Fact, ...]:
     facts = [Fact("run", f"{what}: {number} runs of {steps} steps, {games}", name, str(place))]
     seconds = [_seconds(runs) for runs in found]
     if all(np.isfinite(s) for s in seconds):
-        facts.append(Fact("time", f"{sum(seconds) / 60:.1f} min: {what}", name, str(place)))
+        facts.append(Fact("time", f"{what}: {sum(seconds) / 60:.1f} min", name, str(place)))
     devices = {str((r.config.get("provenance") or {}).get("device", "unknown")) for r in found}
-    facts.append(Fact("where", f"{', '.join(sorted(devices))}: {what}", name, str(place)))
+    facts.append(Fact("where", f"{what}: {', '.join(sorted(devices))}", name, str(place)))
     return tuple(facts)
 
 

@@ -11,7 +11,7 @@ from qduet.certificate import Certificate, certify
 from qduet.errors import InputError
 from qduet.player import page as player
 from qduet.provenance import provenance
-from qduet.report import certificate, deep, play, tabular, theory
+from qduet.report import certificate, deep, graph, play, tabular, theory
 from qduet.report.chart import Part
 from qduet.report.html import Child, Raw, code, el, join, table
 from qduet.report.sources import Found, find, read_json
@@ -90,7 +90,7 @@ def _tabular(found: Found, problems: list[str]) -> Section:
 
 
 def _theory(found: Found, problems: list[str]) -> Section:
-    parts = [theory.show_figure1()]
+    parts = [graph.show("figure1")]
     once = {path.stem: path for path in reversed(found.drawn)}
     for stem in sorted(once):
         parts.append(_try(problems, theory.show_drawn, once[stem], stem))
@@ -253,7 +253,7 @@ def _verdict(parts: list[Part]) -> Child:
     if "differs" in kinds:
         return el("strong", "Not everything agrees with the paper; the list below says what.")
     if "agrees" in kinds:
-        return el("strong", "Everything that could be checked here agrees with the paper.")
+        return el("strong", "Everything that could be decided here agrees with the paper.")
     return "Nothing here is judged against the paper: too little was run, or something else."
 
 

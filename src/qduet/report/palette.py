@@ -13,7 +13,7 @@ PAPER, NIGHT = "#ffffff", "#15181d"
 
 NEEDED = 3.2
 
-AT_NIGHT = {"#0B3D91": "#b7c5ff", "#000000": "#e4e6ea", "#0072B2": "#5fb0e8"}
+AT_NIGHT = {"#0b3d91": "#b7c5ff", "#000000": "#e4e6ea", "#0072b2": "#5fb0e8"}
 """Colours too dark to be only lightened: near to others if they were."""
 
 
@@ -44,4 +44,4 @@ def readable(colour: str, background: str, needed: float = NEEDED) -> str:
 
 def pair(colour: str) -> tuple[str, str]:
     """The colour on light and on dark ground."""
-    return readable(colour, PAPER), readable(AT_NIGHT.get(colour, colour), NIGHT)
+    return readable(colour, PAPER), readable(AT_NIGHT.get(colour.lower(), colour), NIGHT)

@@ -148,9 +148,9 @@ def show_run(path: Path, log: dict[str, Any]) -> Part:
     facts = []
     if "seconds" in log:
         what = ", ".join(map(str, log.get("figures", ())))
-        facts.append(Fact("time", f"{log['seconds']:.1f} s: {what}", None, str(path)))
+        facts.append(Fact("time", f"{what}: {log['seconds']:.1f} s", None, str(path)))
     known = [f"{key} {log[key]}" for key in ("device", "qduet", "jax", "python") if log.get(key)]
-    facts.append(Fact("where", f"{', '.join(known)}: tabular experiments", None, str(path)))
+    facts.append(Fact("where", f"Tabular experiments: {', '.join(known)}", None, str(path)))
     return Part(Raw(""), {}, {}, tuple(facts))
 
 

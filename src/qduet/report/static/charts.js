@@ -132,9 +132,9 @@ const Charts = (() => {
       this.y = axis(y0, y1, height - MARGIN.bottom, MARGIN.top, log);
     }
 
-    draw() {
-      const width = Math.max(240, this.root.clientWidth || 320);
-      const height = Math.round(Math.min(330, Math.max(230, width * 0.72)));
+    draw(wanted = null) {
+      const width = Math.max(240, wanted ?? (this.root.clientWidth || 320));
+      const height = this.height(width);
       const lines = this.visible();
       this.scales(lines, width, height);
       this.size = { width, height };
@@ -165,6 +165,13 @@ const Charts = (() => {
       this.plot.replaceChildren(drawing, this.tip);
       this.at = null;
       this.tip.hidden = true;
+    }
+
+    height(width) {
+      if (!this.spec.equal) return Math.round(Math.min(330, Math.max(230, width * 0.72)));
+      const { x, y } = this.spec; // one unit is as long upwards as it is sidewards
+      const inner = width - MARGIN.left - MARGIN.right;
+      return Math.round((inner * (y.max - y.min)) / (x.max - x.min)) + MARGIN.top + MARGIN.bottom;
     }
 
     axes(width, height) {
@@ -427,8 +434,10 @@ const Charts = (() => {
       const legend = html("fieldset", { class: "legend" }, html("legend", { class: "unseen" }, "Shown"));
       for (const group of this.spec.groups) {
         const swatch = html("i", { class: "swatch", style: `--light:${group.light};--dark:${group.dark}` });
-        const dash = { x1: 0, x2: 26, y1: 5, y2: 5, "stroke-dasharray": group.dash };
-        swatch.append(svg("svg", { viewBox: "0 0 26 10", "aria-hidden": "true" }, svg("line", dash)));
+        const mark = group.points
+          ? svg("circle", { cx: 13, cy: 5, r: 4 })
+          : svg("line", { x1: 0, x2: 26, y1: 5, y2: 5, "stroke-dasharray": group.dash });
+        swatch.append(svg("svg", { viewBox: "0 0 26 10", "aria-hidden": "true" }, mark));
         legend.append(this.toggle(group.label, true, (on) => this.flip("hidden", group.id, on), swatch));
       }
       bar.append(legend);
@@ -472,6 +481,12 @@ const Charts = (() => {
 
     say(text) {
       this.status.textContent = text;
+    }
+
+    // On paper three panels share a line, and text must not shrink with them.
+    redrawForPaper() {
+      const width = { 1: 600, 2: 330 }[this.panels.length] ?? 240;
+      for (const panel of this.panels) panel.draw(width);
     }
 
     redraw() {

@@ -3,10 +3,10 @@
 
 (() => {
   const data = JSON.parse(document.getElementById("qduet-data").textContent);
-  for (const place of document.querySelectorAll("[data-chart]")) {
+  const charts = [...document.querySelectorAll("[data-chart]")].map((place) => {
     const name = place.dataset.chart;
-    new Charts.Chart(place, data.charts[name], name);
-  }
+    return new Charts.Chart(place, data.charts[name], name);
+  });
 
   const replays = document.getElementById("qduet-replays");
   if (replays) {
@@ -26,9 +26,11 @@
       part.open = true;
       folded.push(part);
     }
+    for (const chart of charts) chart.redrawForPaper();
   });
   addEventListener("afterprint", () => {
     for (const part of folded.splice(0)) part.open = false;
+    for (const chart of charts) chart.redraw();
   });
   document.documentElement.dataset.ready = "yes";
 })();
