@@ -196,7 +196,8 @@ def _report(args: argparse.Namespace, job: Job, outcome: Outcome, stop: Stop) ->
         print_json(_document(args, job, outcome))
     elif outcome.finished:
         Console().print(table(job, outcome.rows))
-        print(f"finished in {outcome.elapsed / 60:.1f} minutes; results in {args.out}/")
+        when = "was finished before" if outcome.already else "finished"
+        print(f"{when}, after {outcome.elapsed / 60:.1f} minutes; results in {args.out}/")
     if outcome.finished:
         return 0
     if stop.reason == signal.SIGINT:
