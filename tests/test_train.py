@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,8 +15,9 @@ import jax
 import numpy as np
 import pytest
 
-from qduet import agents, checkpoint, runs, weights
+from qduet import agents, checkpoint, program, runs, weights
 from qduet.cli import main
+from qduet.stopping import Stop
 
 SMALL = {"capacity": 400, "learn_from": 100, "sync_every": 100}
 JOB = ["train", "rdq", "dqn", "MinAtar/Breakout-v1", "--seeds", "2", "--steps", "1200"]
@@ -41,6 +43,15 @@ def place(tmp_path_factory):
     small = {name: dataclasses.replace(a, **SMALL) for name, a in agents.AGENTS.items()}
     patch.setattr(agents, "AGENTS", small)
     patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    programs = {}
+
+    def build_once(job, devices):
+        key = job.env_id, job.agents, job.seeds, job.episodes
+        if key not in programs:
+            programs[key] = program.build(job, devices)
+        return programs[key]
+
+    patch.setattr("qduet.cli.train.build", build_once)
     before = jax.config.values["jax_compilation_cache_dir"]
     yield folder
     jax.config.update("jax_compilation_cache_dir", before)
@@ -152,8 +163,151 @@ def test_more_steps_continue_a_kept_checkpoint(whole, place):
     assert runs.load(out).config["steps"] == 1200
 
 
-def test_a_deadline_stops_cleanly(whole, place, capsys):
-    out = place / "slots"
-    for _ in range(20):
-        assert main([*JOB, "--out", str(out), "--max-minutes", "0.2"]) == 0
+class Impatient(Stop):
+    """Asks to stop after a few looks, sometimes in the middle of an evaluation."""
+
+    def __init__(self, patience):
+        super().__init__()
+        self.patience = patience
+
+    def asked(self, needs=0.0):
+        self.patience -= 1
+        self.reason = self.reason or ("deadline" if self.patience < 0 else None)
+        return self.reason is not None
+
+
+def test_short_slots_add_up_to_the_same_bits(whole, place, monkeypatch, capsys):
+    """A deadline is a success, which says how to go on."""
+    monkeypatch.setattr("qduet.trainer.CALL_SECONDS", 0.0)
+    out, slots = place / "slots", 0
+    while not (out / "weights").exists():
+        monkeypatch.setattr("qduet.cli.train.Stop", lambda _, n=slots % 5: Impatient(n))
+        assert main([*JOB, "--out", str(out)]) == 0
+        told = capsys.readouterr().err
+        assert (out / "weights").exists() or "run the same command again to continue" in told
+        slots += 1
+        assert slots < 60
+    assert slots > 4
     assert_same(out, whole)
+
+
+def test_a_deadline_and_signals_ask_to_stop():
+    assert not Stop(time.monotonic() + 100).asked()
+    assert Stop(time.monotonic() + 100).asked(needs=101)
+    before = signal.getsignal(signal.SIGTERM)
+    with Stop() as stop:
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stop.asked()
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stop.reason == signal.SIGINT
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+# --- What is refused, with nothing lost ----------------------------------------------------------
+
+
+@pytest.fixture
+def stopped(whole, tmp_path):
+    """A directory with a checkpoint in the middle of the job: the end of its first half."""
+    half = [*JOB, "--out", str(tmp_path / "half"), "--keep-checkpoint"]
+    half[half.index("1200")] = "600"
+    assert main(half) == 0
+    return tmp_path / "half"
+
+
+def contents(directory):
+    return {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def refusal_keeps_everything(directory, refused, arguments, told):
+    before = contents(directory)
+    refused([*arguments, "--out", str(directory)], told)
+    assert contents(directory) == before
+
+
+def test_other_checkpoints_are_refused(stopped, refused, capsys, monkeypatch):
+    capsys.readouterr()
+    path = checkpoint.path_of(stopped)
+    good = path.read_bytes()
+    for bad, told in (
+        (good[:-1000], "damaged"),
+        (good[:-1] + bytes([good[-1] ^ 1]), "damaged"),
+        (b"", "damaged"),
+    ):
+        path.write_bytes(bad)
+        refusal_keeps_everything(stopped, refused, JOB, told)
+    path.write_bytes(good)
+    monkeypatch.setattr("qduet.__version__", "0.0.1")
+    refusal_keeps_everything(stopped, refused, JOB, "0.1.0 there, 0.0.1 here")
+
+
+def test_a_checkpoint_of_other_shapes_is_refused(stopped, refused, capsys, monkeypatch):
+    capsys.readouterr()
+    state = json.dumps({"step": 600, "blocks": 0, "stretch_seconds": 0, "elapsed": 1, "rows": []})
+    arrays, metadata = checkpoint.tensors.read(checkpoint.path_of(stopped))
+    arrays["runs.replay.actions"] = arrays["runs.replay.actions"][:, :-4]
+    checkpoint.tensors.write(checkpoint.path_of(stopped), arrays, {**metadata, "state": state})
+    told = "'runs.replay.actions' is int8(4, 400) there, int8(4, 404) here"
+    refusal_keeps_everything(stopped, refused, JOB, told)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"dqn": "dueling_dqn"}, "other settings"),
+        ({"5": "6"}, "episodes is 5 there, 6 here"),
+        ({"1200": "1800", "600": "900"}, "evaluate_every is 600 there, 900 here"),
+        ({"1200": "600"}, "not lowered to 600"),
+    ],
+)
+def test_other_settings_in_the_directory_are_refused(whole, refused, change, told):
+    refusal_keeps_everything(whole, refused, [change.get(x, x) for x in JOB], told)
+
+
+def test_one_process_at_a_time(whole, refused):
+    from qduet.resuming import claimed
+
+    with claimed(whole):
+        refusal_keeps_everything(whole, refused, JOB, "another qduet train is at work")
+
+
+def test_a_finished_job_without_checkpoint_cannot_go_on(whole, place, refused):
+    out = place / "without"
+    shutil.copytree(whole, out)
+    checkpoint.path_of(out).unlink()
+    longer = [{"1200": "1800"}.get(x, x) for x in JOB]
+    refusal_keeps_everything(out, refused, longer, "its checkpoint was not kept")
+
+
+# --- Runs in other company -----------------------------------------------------------------------
+
+
+def close(one, other, label, seed, tolerance):
+    a, b = (weights.load(weights.path_of(d, label, seed)).params for d in (one, other))
+    jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, atol=tolerance), a, b)
+
+
+def test_a_seed_alone_is_the_run_that_it_is_in_a_batch(whole, place):
+    alone = [x for x in JOB if x != "dqn"]
+    alone[alone.index("2")] = "1,"
+    assert main([*alone, "--out", str(place / "alone")]) == 0
+    close(place / "alone", whole, "rdq", 1, 1e-5)
+    for mine in untimed(place / "alone"):
+        named = [mine[key] for key in ("agent", "seed", "step")]
+        (same,) = (r for r in untimed(whole) if [r[k] for k in ("agent", "seed", "step")] == named)
+        assert mine["return_mean"] == same["return_mean"]
+        assert mine["episode_length_mean"] == same["episode_length_mean"]
+        assert float(mine["q_value_mean"]) == pytest.approx(float(same["q_value_mean"]), rel=1e-4)
+
+
+def test_four_devices_give_what_one_gives(whole, place):
+    flag = "--xla_force_host_platform_device_count=4"
+    process = start(*JOB, "--out", str(place / "four"), XLA_FLAGS=flag)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    assert runs.load(place / "four").config["provenance"]["devices"] == 4
+    for label in ("rdq", "dqn"):
+        for seed in (0, 1):
+            close(place / "four", whole, label, seed, 1e-5)
