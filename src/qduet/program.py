@@ -46,8 +46,8 @@ class Program(NamedTuple):
     """runs, step, count -> after `count` blocks; losses ``[MAX_BLOCKS, runs]``, 0 beyond count."""
     settled: Callable[[Run, int], Params]
     """The weights to evaluate at `step`; at step 0, the first ones."""
-    evaluate: Callable[[Params, int], dict[str, np.ndarray]]
-    """The columns of an evaluation, each ``[runs]``."""
+    evaluate: Callable[[Params, int, Callable[[], None]], dict[str, np.ndarray]]
+    """params, step, check -> the columns of an evaluation, each ``[runs]``; `check` may raise."""
     place: Callable[[Run], Run]
     """The state on the devices, from NumPy arrays with keys as words."""
 
@@ -71,7 +71,7 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
     advance = compiled(functools.partial(_advance, setting), "sc")
     settled = compiled(functools.partial(training.settled, setting), "s", donate=False)
 
-    def evaluate(params: Params, step: int) -> dict[str, np.ndarray]:
+    def evaluate(params: Params, step: int, check: Callable[[], None]) -> dict[str, np.ndarray]:
         now = jax.vmap(lambda key: jax.random.fold_in(jax.random.fold_in(key, EVALUATION), step))
         played = evaluation.evaluate(
             setting.env,
@@ -80,6 +80,7 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
             now(keys),
             episodes=job.episodes,
             discount=setting.agent.discount,
+            check=check,
         )
         return evaluation.summarise(played)
 

@@ -2,18 +2,16 @@
 
     with Stop(deadline=time.monotonic() + 600) as stop:
         while not stop.asked():
-            work()                        # never cut short
-            with stop.interruptible():
-                reading()                 # may be left at any moment, by `Stopped`
+            work()
 
-Ctrl-C, SIGTERM and a deadline all ask to stop. A second Ctrl-C does not wait.
+Ctrl-C, SIGTERM and a deadline all ask to stop, and the program looks when it can. A second Ctrl-C
+does not wait for that.
 """
 
 import contextlib
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
@@ -21,7 +19,7 @@ DEADLINE = "deadline"
 
 
 class Stopped(Exception):
-    """Raised inside `Stop.interruptible` when a stop is asked for."""
+    """What `Stop.check` raises."""
 
 
 class Stop(contextlib.AbstractContextManager["Stop"]):
@@ -32,7 +30,6 @@ class Stop(contextlib.AbstractContextManager["Stop"]):
         """The signal that came, or ``"deadline"``."""
         self._deadline = deadline
         """On the clock of ``time.monotonic``."""
-        self._interruptible = False
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> "Stop":
@@ -46,16 +43,9 @@ class Stop(contextlib.AbstractContextManager["Stop"]):
             signal.signal(number, handler)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self.reason == signal.SIGINT and number == signal.SIGINT:
+        if self.reason == number == signal.SIGINT:
             raise KeyboardInterrupt
         self.reason = signal.Signals(number)
-        if self._interruptible:
-            raise Stopped
-
-    def _alarm(self, number: int, frame: FrameType | None) -> None:
-        self.reason = self.reason or DEADLINE
-        if self._interruptible:
-            raise Stopped
 
     def asked(self, needs: float = 0.0) -> bool:
         """Whether to stop now; something that `needs` so many seconds must end by the deadline."""
@@ -63,28 +53,7 @@ class Stop(contextlib.AbstractContextManager["Stop"]):
             self.reason = self.reason or DEADLINE
         return self.reason is not None
 
-    @contextlib.contextmanager
-    def interruptible(self) -> Iterator[None]:
-        """Inside, a request to stop raises `Stopped` at once."""
-        if self.asked():
+    def check(self, needs: float = 0.0) -> None:
+        """Raises `Stopped` if `asked`."""
+        if self.asked(needs):
             raise Stopped
-        try:
-            with self._timer():
-                self._interruptible = True
-                yield
-        finally:
-            self._interruptible = False
-
-    @contextlib.contextmanager
-    def _timer(self) -> Iterator[None]:
-        """A signal at the deadline, where there are such signals."""
-        if self._deadline is None or not self._before or not hasattr(signal, "setitimer"):
-            yield
-            return
-        before = signal.signal(signal.SIGALRM, self._alarm)
-        signal.setitimer(signal.ITIMER_REAL, max(self._deadline - time.monotonic(), 1e-3))
-        try:
-            yield
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)

@@ -6,7 +6,8 @@
 The loop is: evaluate if it is time to; go on by some blocks; save if it is time to. Evaluations are
 at steps 0, `evaluate_every`, … and the results are written after each (`qduet.runs`); the weights
 of every run at the end. Between two calls of the compiled program the state is whole, and there
-alone the loop can be left: by Ctrl-C, SIGTERM or a deadline, always with a checkpoint.
+alone the loop can be left: by Ctrl-C, SIGTERM or a deadline, always with a checkpoint. An
+evaluation changes no state, and is given up and done again.
 """
 
 import contextlib
@@ -51,6 +52,8 @@ class Outcome(NamedTuple):
     elapsed: float
     """Seconds spent on the job, by all commands that worked on it."""
     rows: list[dict[str, Any]]
+    already: bool = False
+    """Whether it was finished before."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,13 +92,15 @@ def train(
         finished = loop.run()
         if finished and not options.keep_checkpoint:
             checkpoint.path_of(directory).unlink(missing_ok=True)
+        elif finished:
+            checkpoint.save(directory, job, state)
     return Outcome(finished, state.step, state.elapsed, state.rows)
 
 
 def _as_found(directory: Path, job: Job) -> Outcome:
     table = runs.load(directory).table
     rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
-    return Outcome(True, job.steps, float(table["elapsed_seconds"].max()), rows)
+    return Outcome(True, job.steps, float(table["elapsed_seconds"].max()), rows, already=True)
 
 
 class _Loop:
@@ -182,9 +187,10 @@ class _Loop:
     def _evaluate(self) -> None:
         state, job = self.state, self.job
         self._tell("evaluating")
-        with self.stop.interruptible(), self._clock():
+        with self._clock():
             params = self.program.settled(state.runs, state.step)
-            columns = self.program.evaluate(params, state.step)
+            check = lambda: self.stop.check(self.save_seconds * 2)
+            columns = self.program.evaluate(params, state.step, check)
         means = state.sums / state.blocks if state.blocks else np.full_like(state.sums, np.nan)
         frames = state.blocks * job.members[0].agent.sync_every * len(job.members)
         columns |= {

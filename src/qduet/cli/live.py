@@ -38,9 +38,8 @@ def latest(rows: Sequence[dict[str, Any]], label: str, column: str) -> Interval 
 def table(job: Job, rows: Sequence[dict[str, Any]]) -> Table:
     """The last evaluation of every agent, with 95 % intervals over seeds."""
     step = max((row["step"] for row in rows), default=0)
-    title = f"{job.env_id} after {step:,} steps: means over {len(job.seeds)} seeds (95 %)"
-    shown = Table(title=title, title_justify="left", title_style="")
-    shown.add_column("agent")
+    shown = Table(caption=f"± 95 % interval over {len(job.seeds)} seeds")
+    shown.add_column(f"{job.game}, {step:,} steps")
     for heading in SHOWN.values():
         shown.add_column(heading, justify="right")
     for label, _ in job.agents:

@@ -133,6 +133,8 @@ def make_job(args: argparse.Namespace) -> Job:
             f"qduet train {args.env} MinAtar/Breakout-v1"
         )
     agents = [agent for name in args.agents for agent in _variants(name, args)]
+    if args.beta and "rdq" not in args.agents:
+        raise InputError("--beta is of rdq alone; give rdq among the agents, or leave it out")
     every = args.evaluate_every or min(1_000_000, args.steps)
     return Job(
         canonical_id(args.env),
@@ -170,11 +172,14 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--out DIR is missing: where to put the results")
     chosen = devices.choose(args.device)
     devices.keep_compiled()
-    origin = provenance()
+    program = build(job, chosen)
+    origin = {**provenance(), "devices": program.devices}
     origin["commit"] = args.commit or origin["commit"]
     options = Options(60 * args.checkpoint_minutes, args.keep_checkpoint, origin)
     deadline = begun + 60 * args.max_minutes if args.max_minutes else None
-    program = build(job, chosen)
+    if program.devices < len(chosen):
+        share = f"{program.devices} of {len(chosen)} devices in use"
+        print(f"{share}: as many as divide {len(job.members)} runs evenly", file=sys.stderr)
     with (
         devices.told_if_too_large(program, chosen, job.episodes),
         tracker(job, args.tensorboard, args.wandb) as track,
@@ -196,7 +201,8 @@ def _report(args: argparse.Namespace, job: Job, outcome: Outcome, stop: Stop) ->
         print_json(_document(args, job, outcome))
     elif outcome.finished:
         Console().print(table(job, outcome.rows))
-        print(f"finished in {outcome.elapsed / 60:.1f} minutes; results in {args.out}/")
+        when = "was finished before" if outcome.already else "finished"
+        print(f"{when}, after {outcome.elapsed / 60:.1f} minutes; results in {args.out}/")
     if outcome.finished:
         return 0
     if stop.reason == signal.SIGINT:
