@@ -117,7 +117,7 @@ def read_cell(path: Path, settings: Any) -> dict[str, np.ndarray] | None:
         raise _damaged(path)
     if stored != to_json(settings):
         raise InputError(
-            f"{path} holds results of other settings ({_difference(stored, to_json(settings))}); "
+            f"{path} holds results of other settings ({difference(stored, to_json(settings))}); "
             "choose another directory, or delete that file"
         )
     return arrays
@@ -127,7 +127,7 @@ def _damaged(path: Path) -> InputError:
     return InputError(f"{path} is damaged; delete it and run again to make it anew")
 
 
-def _difference(stored: str, wanted: str) -> str:
+def difference(stored: str, wanted: str) -> str:
     """The first setting in which two JSON texts differ."""
     there, here = _flat(json.loads(stored)), _flat(json.loads(wanted))
     for name in sorted(there.keys() | here.keys()):
@@ -158,6 +158,6 @@ def check_settings(path: Path, settings: Any) -> None:
         raise _damaged(path) from None
     if stored != text:
         raise InputError(
-            f"{path.parent} holds results of other settings ({_difference(stored, text)}); "
+            f"{path.parent} holds results of other settings ({difference(stored, text)}); "
             "choose another directory"
         )

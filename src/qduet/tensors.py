@@ -67,8 +67,8 @@ def _words(leaf: Any) -> Any:
 
 def fit(template: Any, arrays: Mapping[str, np.ndarray], path: Path) -> Any:
     """The pytree `template` (of shapes and types) with the arrays of a file; keys stay words."""
-    expected = jax.eval_shape(lambda tree: jax.tree.map(_words, tree), template)
-    pairs, structure = jax.tree_util.tree_flatten_with_path(expected)
+    shape = lambda leaf: jax.eval_shape(_words, leaf) if is_key(leaf) else leaf
+    pairs, structure = jax.tree_util.tree_flatten_with_path(jax.tree.map(shape, template))
     names = [_name(place) for place, _ in pairs]
     if set(names) != set(arrays):
         odd = sorted(set(names) ^ set(arrays))[0]
