@@ -3,6 +3,7 @@
 import base64
 import dataclasses
 import json
+import tracemalloc
 import zlib
 
 import jax
@@ -227,8 +228,12 @@ def test_a_bomb_is_not_unpacked(played):
     forged = signed(
         recording_file.document(played), data=base64.b64encode(bomb).decode(), frames=500
     )
+    tracemalloc.start()
     with pytest.raises(InputError, match="another size"):
         recording_file.parse(forged)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**24
 
 
 @pytest.mark.parametrize(
