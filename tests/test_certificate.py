@@ -11,6 +11,7 @@ import scipy.stats
 from qduet import published, runs
 from qduet.certificate import MARGIN, certify
 from qduet.certificate.cells import compare_cells
+from qduet.certificate.tables import sources_table
 from qduet.cli import main
 from qduet.errors import InputError
 
@@ -313,6 +314,14 @@ def test_the_command_prints_writes_and_exits(tmp_path, generator, capsys, monkey
     assert document["differs"]
     assert document["cells"][0]["verdict"] == "differ"
     assert document["sources"][0]["cost"]["microseconds_per_iteration"] == pytest.approx(600)
+
+
+@pytest.mark.parametrize(("device", "told"), [("NVIDIA H200", "2.4"), ("cpu", "–")])
+def test_the_cost_is_beside_the_floor(tmp_path, generator, device, told):
+    """1,500 s for 2.5M iterations of 90 runs are 600 µs each; the floor of an H200 is 250 µs."""
+    planted.game(tmp_path, "Breakout", generator, provenance={"device": device})
+    (row,) = sources_table(certify([tmp_path]).sources).rows
+    assert row[3:] == (device, "unknown", "25.0 min", "600", told)
 
 
 def test_nothing_that_differs_is_code_0(tmp_path, generator, capsys, monkeypatch):

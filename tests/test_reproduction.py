@@ -135,7 +135,7 @@ def root(tmp_path):
     configuration["agents"][0] |= {"label": "dueling_dqn-lecun", "initialisation": "lecun"}
     sample = planted.resampled("Breakout", "dueling_dqn", generator)
     table = planted.rows(configuration, {"dueling_dqn-lecun": sample})
-    runs.write(results / "ablation" / "breakout", configuration, table)
+    runs.write(results / "ablation" / "lecun" / "breakout", configuration, table)
     return tmp_path
 
 
