@@ -49,7 +49,7 @@ def test_a_cell_is_what_scipy_says(tmp_path, generator):
         above = scipy.stats.ttest_ind(ours + margin, theirs, equal_var=False, alternative="greater")
         assert cell.equivalence_p == pytest.approx(max(below.pvalue, above.pvalue), rel=1e-6)
     order = np.argsort(p_values)
-    scaled = np.maximum.accumulate(np.array(p_values)[order] * [3, 2, 1]).clip(max=1)
+    scaled = np.maximum.accumulate(np.array(p_values)[order] * [15, 14, 13]).clip(max=1)
     np.testing.assert_allclose([cells[i].difference_p for i in order], scaled, rtol=1e-6)
 
 
@@ -105,7 +105,7 @@ def test_a_significant_difference_within_the_margin_agrees(tmp_path, generator):
     configuration = planted.config("Breakout", seeds=range(1_000))
     jitter = generator.standard_normal((1_000, 11))
     curves = {
-        a: curve.mean(axis=0) + (0.55 + 0.01 * jitter) * curve.std(axis=0, ddof=1)
+        a: curve.mean(axis=0) + (0.63 + 0.01 * jitter) * curve.std(axis=0, ddof=1)
         for a, curve in theirs.items()
     }
     runs.write(tmp_path, configuration, planted.rows(configuration, curves))
