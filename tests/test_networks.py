@@ -39,7 +39,6 @@ def test_forward_is_what_loops_compute(params):
     v, adv = plain_forward(plain, board.astype(float))
     np.testing.assert_allclose(values.v, v, rtol=1e-5)
     np.testing.assert_allclose(values.adv, adv, rtol=1e-5)
-    np.testing.assert_allclose(networks.advantages(params, jnp.asarray(board)), adv, rtol=1e-5)
 
 
 def test_lecun_normal_has_variance_one_over_fan_in_and_no_bias():

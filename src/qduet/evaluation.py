@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from qduet import agents, networks, replay
+from qduet import agents, layers, networks, replay
 from qduet.agents import Family
 from qduet.minatar import Environment
 from qduet.networks import Params
@@ -65,13 +65,12 @@ def _step(
     env: Environment,
     discount: float,
     epsilon: float,
-    params: Params,
     family: Family,
     lane: Lane,
+    values: networks.Values,
     words: jax.Array,
 ) -> Lane:
-    """One ε-greedy step; a finished lane plays on, but nothing is counted."""
-    values = networks.apply(params, env.observe(lane.env))
+    """One ε-greedy step by `values`; a finished lane plays on, but nothing is counted."""
     q = agents.q_values(values, family)
     explore = (words[0] >> 8).astype(jnp.float32) * 2.0**-24 < epsilon
     random = replay.below(words[1], jnp.int32(env.num_actions))
@@ -118,8 +117,10 @@ def _play(
         now = jax.random.fold_in(key, step)
         draw = lambda number: jax.random.bits(jax.random.fold_in(now, number), (env.num_draws + 2,))
         words = jax.vmap(draw)(lanes.number)
-        one = functools.partial(_step, env, discount, epsilon, params, family)
-        return jax.vmap(one)(lanes, words)
+        features = layers.features(jax.vmap(env.pack)(lanes.env), params.conv)
+        top = lambda x: networks.heads(params, networks.hidden(params, x))
+        one = functools.partial(_step, env, discount, epsilon, family)
+        return jax.vmap(one)(lanes, jax.vmap(top)(features), words)
 
     every = jax.vmap(one_run, in_axes=(0, 0, 0, 0, None))
     body = lambda lanes, i: (every(params, families, lanes, keys, i), None)

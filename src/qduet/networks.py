@@ -6,8 +6,8 @@ A(s, ·):
     x = relu(conv(s)),   V(s) = v · relu(W_V x),   A(s, ·) = a · relu(W_A x)
 
 DQN is the advantage stream alone (`qduet.agents` gives V the weight 0). The convolution is written
-as patches times a matrix, because ``vmap`` over runs turns a real convolution into a grouped one,
-which is slow.
+as windows times a matrix, because ``vmap`` over runs turns a real convolution into a grouped one,
+which is slow. `qduet.layers` has the steps of training that a batch of observations needs.
 """
 
 from typing import NamedTuple
@@ -43,8 +43,15 @@ class Params(NamedTuple):
     """``[128, |A|]``"""
 
 
+class Hidden(NamedTuple):
+    """The hidden units of both streams, before their ReLU; ``[128]`` each."""
+
+    v: jax.Array
+    adv: jax.Array
+
+
 class Values(NamedTuple):
-    """What the network says of one state."""
+    """What the network says of a state."""
 
     v: jax.Array
     """``[]``"""
@@ -91,36 +98,50 @@ def _init_layer(key: jax.Array, shape: tuple[int, int], uniform: jax.Array) -> L
     return Layer(jnp.where(uniform, box, normal), jnp.where(uniform, bias, 0.0))
 
 
-def patches(observation: jax.Array) -> jax.Array:
-    """``[10, 10, C] -> [64, 9 C + 1]``: the 3×3 window of each cell of the 8×8 map, and a 1."""
-    windows = [
-        observation[dy : dy + SIDE, dx : dx + SIDE] for dy in range(KERNEL) for dx in range(KERNEL)
-    ]
-    one = jnp.ones((SIDE, SIDE, 1), observation.dtype)
-    return jnp.concatenate([*windows, one], axis=-1).reshape(SIDE * SIDE, -1)
+def windows(bits: jax.Array) -> jax.Array:
+    """``[C, 100] -> [8, 30 C + 1]``: for each row of the 8×8 map the three rows it sees, and a 1."""
+    rows = [bits[:, 10 * y : 10 * (y + KERNEL)].reshape(-1) for y in range(SIDE)]
+    return jnp.concatenate([jnp.stack(rows), jnp.ones((SIDE, 1), bits.dtype)], axis=1)
 
 
-def torso(params: Params, observation: jax.Array) -> jax.Array:
-    """``[10, 10, C] -> [1024]``: the convolution's features.
+def band(conv: Layer) -> jax.Array:
+    """``[30 C + 1, 128]``: the convolution of three rows as a matrix, the bias as its last row.
 
-    The bias is a row of the matrix, met by the 1 of each patch: its gradient is then part of one
-    matrix product instead of a slow reduction.
+    Row (c, dy, x') and column (x, f) hold the filter's weight (dy, x' − x, c, f), or 0 outside of
+    it. The products have 3.3 times the operations, but they are few and large, and the windows are
+    2.4 times smaller than 3×3 patches, which is what counts; and the bias' gradient comes with the
+    others' instead of as a slow reduction.
     """
-    x = patches(observation.astype(params.conv.w.dtype))
-    return jax.nn.relu(x @ jnp.concatenate([params.conv.w, params.conv.b[None]])).reshape(-1)
+    w = conv.w.reshape(KERNEL, KERNEL, -1, FILTERS)
+    moved = [jnp.pad(w, ((0, 0), (x, SIDE - 1 - x), (0, 0), (0, 0))) for x in range(SIDE)]
+    matrix = jnp.stack(moved, axis=-2).transpose(2, 0, 1, 3, 4).reshape(-1, SIDE * FILTERS)
+    return jnp.concatenate([matrix, jnp.tile(conv.b, SIDE)[None]])
 
 
-def _stream(features: jax.Array, hidden: Layer, head: Layer) -> jax.Array:
-    return jax.nn.relu(features @ hidden.w + hidden.b) @ head.w + head.b
+def torso(conv: Layer, bits: jax.Array) -> jax.Array:
+    """``[C, 100] -> [1024]``: the convolution's features, cell by cell with 16 filters each."""
+    return jax.nn.relu(windows(bits.astype(conv.w.dtype)) @ band(conv)).reshape(-1)
 
 
-def advantages(params: Params, observation: jax.Array) -> jax.Array:
-    """``[|A|]``: A(s, ·) alone, which is all that a greedy action needs."""
-    return _stream(torso(params, observation), params.adv_hidden, params.adv)
+def hidden(params: Params, features: jax.Array) -> Hidden:
+    """Both streams' hidden units before their ReLU, of features ``[1024]``."""
+    v, adv = params.v_hidden, params.adv_hidden
+    return Hidden(features @ v.w + v.b, features @ adv.w + adv.b)
+
+
+def heads(params: Params, hidden: Hidden) -> Values:
+    """V and A from the hidden units ``[128]`` before their ReLU."""
+    v, adv = params.v, params.adv
+    return Values((jax.nn.relu(hidden.v) @ v.w + v.b)[0], jax.nn.relu(hidden.adv) @ adv.w + adv.b)
+
+
+def advantages(params: Params, features: jax.Array) -> jax.Array:
+    """A(s, ·) alone, which is all that a greedy action needs, of features ``[1024]``."""
+    hidden, adv = params.adv_hidden, params.adv
+    return jax.nn.relu(features @ hidden.w + hidden.b) @ adv.w + adv.b
 
 
 def apply(params: Params, observation: jax.Array) -> Values:
     """V and A of one observation ``[10, 10, C]``."""
-    features = torso(params, observation)
-    v = _stream(features, params.v_hidden, params.v)[0]
-    return Values(v, _stream(features, params.adv_hidden, params.adv))
+    bits = observation.transpose(2, 0, 1).reshape(-1, observation.shape[0] * observation.shape[1])
+    return heads(params, hidden(params, torso(params.conv, bits)))

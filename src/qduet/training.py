@@ -20,17 +20,15 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from qduet import agents, networks, replay
+from qduet import adam, agents, layers, networks, replay
+from qduet.adam import Slot
 from qduet.agents import Agent, Family, Losses
-from qduet.minatar import Environment, unpack
-from qduet.networks import Params
+from qduet.minatar import Environment
+from qduet.networks import Layer, Params
 from qduet.replay import STRIDE, Replay
 
 INIT, EXPERIENCE = range(2)
 """Purposes of a seed's random streams."""
-
-BETA1, BETA2 = 0.9, 0.999
-
 
 class Adam(NamedTuple):
     """The optimiser's moving averages."""
@@ -115,7 +113,7 @@ def act(setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Ar
     def one(carry: Any, x: Any) -> Any:
         state, observation = carry
         offset, words = x
-        adv = networks.advantages(params, unpack(observation, env.num_channels))
+        adv = networks.advantages(params, layers.features(observation[None], params.conv)[0])
         threshold = epsilon(setting, hyper, step + offset)
         explore = (words[0] >> 8).astype(jnp.float32) * 2.0**-24 < threshold
         random = replay.below(words[1], jnp.int32(env.num_actions))
@@ -132,34 +130,53 @@ def act(setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Ar
     )
 
 
-def _values(setting: Setting, hyper: Hyper, params: Params, packed: jax.Array) -> networks.Values:
+def _values(hyper: Hyper, params: Params, packed: jax.Array) -> networks.Values:
     """V and A of packed observations ``[batch, bytes]``."""
     used = agents.tied(params, hyper.family)
-    apply = lambda packed: networks.apply(used, unpack(packed, setting.env.num_channels))
-    return jax.vmap(apply)(packed)
+    top = lambda features: networks.heads(used, networks.hidden(used, features))
+    return jax.vmap(top)(layers.features(packed, params.conv))
 
 
 def learn(
     setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Array
 ) -> tuple[Run, Losses]:
-    """One update from a minibatch, after `step` steps."""
-    agent = setting.agent
-    batch = replay.sample(run.replay, step, words)
+    """One update from a minibatch, after `step` steps.
 
-    def batch_loss(params: Params) -> tuple[jax.Array, Losses]:
-        values = _values(setting, hyper, params, batch.observations)
-        next_values = _values(setting, hyper, run.target, batch.next_observations)
+    The heads and the loss are differentiated by JAX. The layers below follow by hand, so that each
+    hidden layer's gradient, Adam's step and the gradient it hands down are one operation.
+    """
+    agent, params = setting.agent, run.params
+    batch = replay.sample(run.replay, step, words)
+    next_values = _values(hyper, run.target, batch.next_observations)
+    x = layers.features(batch.observations, params.conv)
+
+    def batch_loss(hidden: networks.Hidden, v: Layer, adv: Layer) -> tuple[jax.Array, Losses]:
+        used = agents.tied(params._replace(v=v, adv=adv), hyper.family)
+        values = jax.vmap(functools.partial(networks.heads, used))(hidden)
         losses = agents.loss(values, next_values, hyper.family, agent.discount, batch)
         return losses.total, losses
 
-    gradient, losses = jax.grad(batch_loss, has_aux=True)(run.params)
-    updates = (step - agent.learn_from) // STRIDE + 1
-    m = jax.tree.map(lambda m, g: BETA1 * m + (1 - BETA1) * g, run.adam.m, gradient)
-    v = jax.tree.map(lambda v, g: BETA2 * v + (1 - BETA2) * g * g, run.adam.v, gradient)
-    scale = hyper.learning_rate / (1 - BETA1**updates)
-    root = 1 / jnp.sqrt(1 - BETA2**updates)
-    move = lambda p, m, v: p - scale * m / (jnp.sqrt(v) * root + agent.adam_epsilon)
-    return run._replace(params=jax.tree.map(move, run.params, m, v), adam=Adam(m, v)), losses
+    hidden = jax.vmap(functools.partial(networks.hidden, params))(x)
+    differentiate = jax.grad(batch_loss, argnums=(0, 1, 2), has_aux=True)
+    (dz, dv, dadv), losses = differentiate(hidden, params.v, params.adv)
+
+    rate = adam.rate(hyper.learning_rate, (step - agent.learn_from) // STRIDE + 1)
+    move = lambda slot, gradient: adam.step(slot, gradient, rate, agent.adam_epsilon)
+    descend = lambda dz, slot: layers.hidden_update(x, dz, slot, rate, agent.adam_epsilon)
+    old: Any = jax.tree.map(Slot, params, run.adam.m, run.adam.v)
+    v_hidden, dx_v = descend(dz.v, old.v_hidden.w)
+    adv_hidden, dx_adv = descend(dz.adv, old.adv_hidden.w)
+    dconv = layers.conv_gradient(batch.observations, x, (dx_v, dx_adv), params.conv)
+    new = Params(
+        conv=Layer(*map(move, old.conv, dconv)),
+        v_hidden=Layer(v_hidden, move(old.v_hidden.b, dz.v.sum(axis=0))),
+        adv_hidden=Layer(adv_hidden, move(old.adv_hidden.b, dz.adv.sum(axis=0))),
+        v=Layer(*map(move, old.v, dv)),
+        adv=Layer(*map(move, old.adv, dadv)),
+    )
+    is_slot = lambda x: isinstance(x, Slot)
+    p, m, v = (jax.tree.map(lambda slot: slot[i], new, is_leaf=is_slot) for i in range(3))
+    return run._replace(params=p, adam=Adam(m, v)), losses
 
 
 def iteration(setting: Setting, hyper: Hyper, run: Run, step: jax.Array) -> tuple[Run, Losses]:

@@ -1,0 +1,68 @@
+"""The costly steps of training, batched: in plain jax.numpy, and as kernels where there are some.
+
+    x = features(packed, conv)                                       # [n, 1024]
+    slot, dx = hidden_update(x, dz, slot, rate, epsilon)              # for each stream
+    dconv = conv_gradient(packed, x, [dx, …], conv)
+
+One run's arrays; ``vmap`` adds the runs. What a step computes is said by its plain form; on NVIDIA
+GPUs `qduet.kernels` computes the same (but for rounding) with less memory traffic.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+
+from qduet import adam, kernels, networks
+from qduet.adam import Rate, Slot
+from qduet.networks import Layer
+
+
+def _bits(packed: jax.Array) -> jax.Array:
+    """``uint8[bytes] -> [C, 100]``."""
+    num_bits = packed.size * 8 // 100 * 100
+    return jnp.unpackbits(packed, bitorder="little")[:num_bits].reshape(-1, 100)
+
+
+def features(packed: jax.Array, conv: Layer) -> jax.Array:
+    """``[n, 1024]``: the convolution's features of packed observations ``uint8[n, bytes]``."""
+    plain = lambda packed, w: jax.vmap(partial(_torso, w))(packed)
+    w = jnp.concatenate([conv.w, conv.b[None]])
+    return jax.lax.platform_dependent(packed, w, cuda=kernels.features, default=plain)
+
+
+def _torso(w: jax.Array, packed: jax.Array) -> jax.Array:
+    return networks.torso(Layer(w[:-1], w[-1]), _bits(packed))
+
+
+def conv_gradient(packed: jax.Array, x: jax.Array, dx: Sequence[jax.Array], conv: Layer) -> Layer:
+    """The convolution's gradient, from that of its features: parts ``[n, 1024]`` that add up."""
+
+    def plain(packed: jax.Array, x: jax.Array, *dx: jax.Array) -> jax.Array:
+        windows = jax.vmap(lambda p: networks.windows(_bits(p).astype(x.dtype)))(packed)
+        d = jnp.where(x > 0, sum(dx), 0.0).reshape(*windows.shape[:2], -1)
+        return jnp.einsum("nyk,nyo->ko", windows, d)
+
+    rows = conv.w.shape[0] // networks.KERNEL**2 * kernels.WINDOW + 1
+    if kernels.fits(len(packed)):
+        fused = lambda packed, x, *dx: kernels.band_gradient(packed, x, dx)[:rows]
+        gradient = jax.lax.platform_dependent(packed, x, *dx, cuda=fused, default=plain)
+    else:
+        gradient = plain(packed, x, *dx)
+    _, pull_back = jax.vjp(networks.band, conv)
+    return pull_back(gradient)[0]
+
+
+def hidden_update(
+    x: jax.Array, dz: jax.Array, slot: Slot, rate: Rate, epsilon: float
+) -> tuple[Slot, jax.Array]:
+    """Adam's step with xᵀ dz on weights ``[inputs, outputs]``, and dz wᵀ with the old ones."""
+
+    def plain(x: jax.Array, dz: jax.Array, slot: Slot, rate: Rate) -> tuple[Slot, jax.Array]:
+        return adam.step(slot, x.T @ dz, rate, epsilon), dz @ slot.p.T
+
+    if not kernels.fits(len(x)):
+        return plain(x, dz, slot, rate)
+    fused = partial(kernels.hidden_update, epsilon=epsilon)
+    return jax.lax.platform_dependent(x, dz, slot, rate, cuda=fused, default=plain)
