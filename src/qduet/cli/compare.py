@@ -133,7 +133,9 @@ def _show_agents(console: "Console", collection: Collection, summary: Summary) -
 
 
 def _show_pairs(console: "Console", summary: Summary) -> None:
-    title = f"X against Y; p-values after Holm's correction for {len(summary.pairs)} comparisons"
+    count = len(summary.pairs)
+    after = f" after Holm's correction for {count} comparisons" if count > 1 else ""
+    title = f"X against Y; p-values{after}"
     headings = ["game", "X", "Y", "X − Y", "P(X > Y)", "p Welch", "p paired", "correlation"]
     rows = [
         [p.game, p.x, p.y, _plus_minus(p.difference), _bracketed(p.improvement),

@@ -191,8 +191,11 @@ def _notes_on_sources(
     for held in (source.runs for source in given):
         last, end = int(held.table["step"].max()), held.config["steps"]
         if not held.finished:
+            done = int((held.table["step"] == end).sum())
+            count = len(held.agents) * len(held.config["seeds"])
             notes.append(
-                f"{held.directory} is unfinished: evaluated up to step {last:,} of {end:,}."
+                f"{held.directory} is unfinished: {done} of its {count} runs have reached "
+                f"step {end:,}."
             )
         if at is not None and last > at:
             notes.append(

@@ -22,6 +22,7 @@ from qduet.stats import Estimate
 
 STYLES = ("-", "--", ":", "-.")
 GAMES = {"SpaceInvaders": "Space Invaders"}
+_METRICS = {"return_mean": "Mean return", "q_overestimation": "Over-estimation of Q"}
 UNIT = "1 = published DQN at 10M steps"
 
 
@@ -68,7 +69,7 @@ def learning_curves(collection: Collection) -> Figure:
                 _draw(axes, line, collection.agents)
             axes.set_title(GAMES.get(game, game))
             _step_axis(axes)
-            axes.set_ylabel(collection.metric.replace("_", " "))
+            axes.set_ylabel(_METRICS.get(collection.metric, collection.metric))
         for axes in grid[len(games) :]:
             axes.set_visible(False)
         _legend(figure, list(grid[: len(games)]))
@@ -99,7 +100,7 @@ def improvement(collection: Collection, summary: Summary) -> Figure:
     pairs = list(dict.fromkeys((pair.x, pair.y) for pair in summary.pairs))
     columns = min(3, len(pairs))
     rows = -(-len(pairs) // columns)
-    height = 0.3 * (len(collection.games) + 1) + 1.0
+    height = 0.3 * (len(collection.games) + 1) + 1.1
     with house_style():
         figure = Figure(
             figsize=(max(4.6, 3.6 * columns), rows * height + 0.6), layout="constrained"
@@ -112,7 +113,8 @@ def improvement(collection: Collection, summary: Summary) -> Figure:
                 bars["all games"] = averaged[0]
             first, second = (look(agent, collection.agents) for agent in (x, y))
             _draw_bars(axes, bars, first.colour)
-            axes.set_title(f"P({first.label} > {second.label})")
+            title = f"P({first.label} > {second.label})"
+            axes.set_title(title if len(title) < 32 else title.replace(" > ", " >\n", 1))
         for axes in grid[len(pairs) :]:
             axes.set_visible(False)
         title = f"Probability of improvement at step {collection.at:,}"

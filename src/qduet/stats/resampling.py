@@ -44,7 +44,7 @@ def bootstrap(
     """
     value = statistic([stratum[None] for stratum in strata])[0]
     if min(len(stratum) for stratum in strata) < 2:
-        unknown = np.full_like(value, np.nan)
+        unknown = value * np.nan
         return Estimate(value, unknown, unknown)
     drawn = [rng.integers(len(s), size=(resamples, len(s))) for s in strata]
     # In batches, so that memory stays small for curves of many points.
