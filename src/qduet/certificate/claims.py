@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qduet import published
-from qduet.certificate.cells import ALPHA, measure
+from qduet.certificate.cells import ALPHA, holm_among, measure
 from qduet.errors import InputError
 from qduet.runs import Runs
-from qduet.stats import Interval, holm, welch_interval, welch_test
+from qduet.stats import Interval, welch_interval, welch_test
 
 HOLDS, FAILS, UNDECIDED, NO_DATA = "holds", "does not hold", "undecided", "no data"
 
@@ -100,8 +100,10 @@ def _versus(samples: Samples, game: str, first: str, second: str) -> Versus | No
 
 
 def _corrected(p_values: Sequence[float | None]) -> list[float]:
-    """Holm-corrected; NaN where there is none."""
-    return holm([np.nan if p is None else p for p in p_values]).tolist()
+    """Holm-corrected over all of them, made or not; NaN where there is none."""
+    made = [p for p in p_values if p is not None]
+    corrected = iter(holm_among(made, len(p_values)))
+    return [np.nan if p is None else next(corrected) for p in p_values]
 
 
 def _rdq_is_ahead(ours: Samples, theirs: Samples) -> list[Claim]:

@@ -64,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
 def _print(certificate: Certificate) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     console = Console(width=None if sys.stdout.isatty() else 150, highlight=False)
@@ -74,7 +75,8 @@ def _print(certificate: Certificate) -> None:
         for row in content.rows:
             *others, last = row
             colour = COLOURS.get(last)
-            table.add_row(*others, f"[{colour}]{last}[/]" if colour else last)
+            shown = f"[{colour}]{last}[/]" if colour else escape(last)
+            table.add_row(*map(escape, others), shown)
         console.print(table)
     console.print(explanation(), style="dim")
     for line in sentences(certificate):

@@ -36,9 +36,7 @@ def tables(results: Path) -> dict[str, str]:
     early = certificate(results / VALIDATION)
     reference = _runs(results / VALIDATION) or _runs(results / FIGURE6)
     paper = _runs(results / PAPER, protocol="paper")
-    ablation = [load(path) for path in find(_there(results / ABLATION))]
-    for runs in ablation:
-        check_whole(runs)
+    ablation = _ablation(results / ABLATION)
     return {
         "state": _state(final),
         "state-validation": _state(early._replace(claims=())),
@@ -66,6 +64,15 @@ def _there(directory: Path) -> list[Path]:
 
 def _runs(directory: Path, *, protocol: str = "reference") -> list[Runs]:
     return admit(_there(directory), protocol=protocol)
+
+
+def _ablation(directory: Path) -> list[Runs]:
+    """Runs of any settings: ``ablation/NAME/`` or ``ablation/NAME/GAME/``."""
+    places = [directory, *sorted(path for path in directory.glob("*") if path.is_dir())]
+    found = [load(path) for path in find([p for p in places if _there(p)])]
+    for runs in found:
+        check_whole(runs)
+    return found
 
 
 def _state(certificate: Certificate) -> str:
