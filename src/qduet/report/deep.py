@@ -7,20 +7,17 @@ Directories that lie side by side become the panels of one figure. Runs that are
 single seed, or that diverged are shown as far as they go, and the text says so.
 """
 
-import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from qduet import comparison, published, stats
-from qduet.agents import make_agent
-from qduet.comparison import Source
-from qduet.errors import InputError
+from qduet import published, stats
 from qduet.figures.style import look_of
-from qduet.report.chart import Fact, Part, group, series
-from qduet.report.html import Raw, code, details, el, table
+from qduet.report import deep_text
+from qduet.report.chart import Part, group, series
+from qduet.report.html import code, el
 from qduet.runs import Runs, Scores
 
 METRICS = {
@@ -34,8 +31,6 @@ METRICS = {
 }
 """The columns that can be drawn, and their names."""
 
-GAMES = {"SpaceInvaders": "Space Invaders"}
-
 
 def grouped(paths: Iterable[Path]) -> dict[Path, list[Path]]:
     """Directories of runs by the directory they lie in."""
@@ -48,7 +43,7 @@ def grouped(paths: Iterable[Path]) -> dict[Path, list[Path]]:
 def show(parent: Path, found: list[Runs], name: str) -> Part:
     """The figure of all runs below `parent`."""
     labels = tuple(dict.fromkeys(label for runs in found for label in runs.agents))
-    metrics = [m for m in METRICS if any(_has(runs, m) for runs in found)]
+    metrics = [m for m in METRICS if any(_has(runs, m) for runs in found)] or ["return_mean"]
     many = any(len(runs.config["seeds"]) > 1 for runs in found)
     chart: dict[str, Any] = {
         "selects": [
@@ -64,167 +59,60 @@ def show(parent: Path, found: list[Runs], name: str) -> Part:
         "kinds": [{"id": "published", "label": "published", "suffix": "published", "dash": "5 3"}],
         "seeds": many,
         "log": True,
-        "panels": [_panel(runs, metrics, _title(runs, found)) for runs in found],
+        "panels": [_panel(runs, metrics, deep_text.title(runs, found)) for runs in found],
     }
     if not any("kind" in line for panel in chart["panels"] for line in panel["series"]):
         del chart["kinds"]
-    numbers, data = _comparison(found)
-    notes = [el("li", note) for runs in found for note in _notes(runs)]
+    short = deep_text.share(found)
+    numbers, data = deep_text.comparison_table(found)
+    notes = [el("li", note) for runs in found for note in deep_text.notes(runs)]
     html = el(
         "section",
-        el("h3", _heading(parent, found)),
-        el("p", _setting(found), class_="setting"),
-        el("p", _share(found), class_="missing") if _share(found) else None,
+        el("h3", deep_text.heading(parent, found)),
+        el("p", deep_text.setting(found), class_="setting"),
+        el("p", short, class_="missing") if short else None,
         el("ul", notes, class_="missing") if notes else None,
-        el("figure", el("div", data_chart=name, class_="chart"), _caption(found)),
+        el("figure", el("div", data_chart=name, class_="chart"), deep_text.caption(found)),
         numbers,
-        _agents(found),
+        deep_text.agents_table(found),
         id=name,
         class_="item",
     )
-    return Part(html, {name: chart}, {name: data}, _facts(parent, found, name))
+    return Part(html, {name: chart}, {name: data}, deep_text.facts(parent, found, name))
 
 
 def show_published(name: str) -> Part:
     """The published curves alone, for want of runs to put beside them."""
+    agents = published.AGENTS
     panels = [
         {
-            "title": GAMES.get(game, game),
+            "title": deep_text.GAMES.get(game, game),
             "x": {"label": "Environment steps", "min": 0},
             "y": {"label": METRICS["return_mean"]},
-            "series": [
-                _line(agent, published.scores(game, agent), None) for agent in published.AGENTS
-            ],
+            "series": [_line(agent, published.scores(game, agent), None) for agent in agents],
         }
         for game in published.GAMES
     ]
-    groups = [group(agent, look_of(agent, published.AGENTS)) for agent in published.AGENTS]
-    last = {
-        game: {
-            a: stats.mean_interval(published.scores(game, a).values[:, -1])
-            for a in published.AGENTS
-        }
-        for game in published.GAMES
+    chart = {
+        "groups": [group(agent, look_of(agent, agents)) for agent in agents],
+        "seeds": True,
+        "log": True,
+        "panels": panels,
     }
-    said = " ".join(
-        f"{GAMES.get(game, game)}: "
-        + ", ".join(f"{look_of(a, published.AGENTS).label} {i}" for a, i in by_agent.items())
-        + "."
-        for game, by_agent in last.items()
-    )
     html = el(
         "section",
         el("h3", "Figure 6, as published"),
-        el(
-            "p",
-            "No runs at the paper’s scale were given: these are the authors’ released scores, and "
-            "nothing of ours.",
-            class_="missing",
-        ),
-        el(
-            "figure",
-            el("div", data_chart=name, class_="chart"),
-            el(
-                "figcaption",
-                f"Mean return at 10,000,000 steps, with 95 % intervals over seeds. {said}",
-            ),
-        ),
+        el("p", deep_text.NOTHING_OF_OURS, class_="missing"),
+        el("figure", el("div", data_chart=name, class_="chart"), deep_text.published_caption()),
         el("p", "Source: ", code("qduet/data/published_scores.csv"), class_="source"),
         id=name,
         class_="item",
     )
-    chart = {"groups": groups, "seeds": True, "log": True, "panels": panels}
-    return Part(html, {name: chart}, {name: last})
+    return Part(html, {name: chart}, {})
 
 
 def _has(runs: Runs, metric: str) -> bool:
     return metric in runs.table and bool(np.isfinite(runs.table[metric]).any())
-
-
-def _title(runs: Runs, found: list[Runs]) -> str:
-    game = GAMES.get(runs.game, runs.game)
-    twice = sum(other.game == runs.game for other in found) > 1
-    return f"{game} ({runs.directory.name})" if twice else game
-
-
-def is_figure6(found: list[Runs]) -> bool:
-    """Whether these runs are the paper's experiment: its length, seeds, agents and settings."""
-    return all(
-        runs.config["steps"] == published.STEPS
-        and len(runs.config["seeds"]) >= published.SEEDS
-        and set(published.AGENTS) <= set(runs.agents)
-        and all(_as_published(runs, label) for label in published.AGENTS)
-        for runs in found
-    )
-
-
-def _heading(parent: Path, found: list[Runs]) -> str:
-    if is_figure6(found):
-        return "Figure 6: DQN, Dueling DQN and RDQ on MinAtar"
-    steps = sorted({runs.config["steps"] for runs in found})
-    long = " and ".join(_steps(s) for s in steps)
-    return f"Training runs of {long} steps in {_place(parent, found)}/"
-
-
-def _place(parent: Path, found: list[Runs]) -> Path:
-    return found[0].directory if len(found) == 1 else parent
-
-
-def _steps(steps: int) -> str:
-    return f"{steps / 1e6:g}M" if steps >= 1_000_000 else f"{steps:,}"
-
-
-def _setting(found: list[Runs]) -> str:
-    said = []
-    for runs in found:
-        config = runs.config
-        seeds = len(config["seeds"])
-        said.append(
-            f"{len(runs.agents)} agent{'s' * (len(runs.agents) != 1)} × "
-            f"{seeds if seeds > 1 else 'a single'} seed{'s' * (seeds != 1)}, {config['steps']:,} "
-            f"steps, protocol={config.get('protocol', 'unknown')}, "
-            f"{config.get('episodes', '?')} episodes per evaluation"
-        )
-    if len(set(said)) == 1:
-        return f"Each game: {said[0]}." if len(found) > 1 else f"{found[0].game}: {said[0]}."
-    return " ".join(
-        f"{runs.directory.name}: {text}." for runs, text in zip(found, said, strict=True)
-    )
-
-
-def _share(found: list[Runs]) -> str:
-    """What a short training is, and is not."""
-    steps = max(runs.config["steps"] for runs in found)
-    if steps >= published.EVALUATE_EVERY:
-        return ""
-    return (
-        f"A short training, {100 * steps / published.STEPS:.2g} % of the paper’s 10,000,000 steps: "
-        "enough to see learning begin, not to compare agents."
-    )
-
-
-def _notes(runs: Runs) -> list[str]:
-    """What a reader must know before trusting the curves."""
-    notes, steps = [], runs.table["step"]
-    if not runs.finished:
-        last = int(steps.max()) if len(steps) else 0
-        notes.append(
-            f"{runs.directory} is unfinished: evaluated up to step {last:,} of "
-            f"{runs.config['steps']:,}; what all seeds have is shown."
-        )
-    if len(runs.config["seeds"]) == 1:
-        notes.append(f"{runs.directory} has a single seed: a curve, but no interval.")
-    for agent in runs.agents:
-        lost = ~np.isfinite(runs.table["return_mean"]) & (runs.table["agent"] == agent)
-        seeds = sorted(set(runs.table["seed"][lost].tolist()))
-        if seeds:
-            first = int(steps[lost].min())
-            notes.append(
-                f"{runs.directory}: no finite return of {agent}, seed "
-                f"{', '.join(map(str, seeds))}, from step {first:,} on: diverged. There the mean "
-                "is not drawn."
-            )
-    return notes
 
 
 # --- The chart -----------------------------------------------------------------------------------
@@ -276,105 +164,3 @@ def _published(runs: Runs, label: str, metric: str) -> Scores | None:
     if there.sum() < 2:
         return None
     return Scores(scores.seeds, scores.steps[there], scores.values[:, there])
-
-
-def _as_published(runs: Runs, label: str) -> bool:
-    settings = next(agent for agent in runs.config["agents"] if agent["label"] == label)
-    wanted = dataclasses.asdict(make_agent(label, protocol="reference"))
-    return all(settings.get(key) == value for key, value in wanted.items())
-
-
-# --- Text ----------------------------------------------------------------------------------------
-
-
-def _caption(found: list[Runs]) -> Raw:
-    said = []
-    for runs in found:
-        parts = []
-        for label in runs.agents:
-            scores = runs.scores(label)
-            if len(scores.steps):
-                last = stats.mean_interval(scores.values[:, -1])
-                parts.append(f"{look_of(label, runs.agents).label} {_finite(last)}")
-        if parts:
-            said.append(f"{_title(runs, found)}: {', '.join(parts)}.")
-    drawn = "Solid: these runs, shading 95 % intervals over seeds; dashed: the published scores."
-    return el("figcaption", "Mean return at the last evaluation. ", " ".join(said), " ", drawn)
-
-
-def _finite(interval: stats.Interval) -> str:
-    return str(interval) if np.isfinite(interval.mean) else "diverged"
-
-
-def _comparison(found: list[Runs]) -> tuple[Raw | None, dict[str, Any]]:
-    """What `qduet compare` says of these runs, if it can compare them."""
-    try:
-        collection = comparison.collect([Source(runs) for runs in found])
-    except InputError as error:
-        return el("p", f"No table of numbers: {error}.", class_="setting"), {}
-    summaries = comparison.agent_summaries(collection, comparison.Resampling())
-    files = {(r.game, label): r.directory for r in found for label in r.agents}
-    rows = [
-        [
-            GAMES.get(a.game, a.game),
-            a.agent,
-            str(a.seeds),
-            str(a.mean),
-            f"{a.median:.2f}",
-            f"{a.iqm.value:.2f}",
-            str(a.auc),
-            code(str(files.get((a.game, a.agent.partition("@")[0]), "")) + "/evaluations.csv"),
-        ]
-        for a in summaries
-    ]
-    headings = ("game", "agent", "seeds", "mean", "median", "IQM", "mean over training", "file")
-    caption = f"Return at step {collection.at:,}, ± half of the 95 % interval over seeds"
-    notes = [el("p", note, class_="setting") for note in collection.notes]
-    html = details(
-        "Numbers and their files", table(headings, rows, caption=caption, numeric=2), notes
-    )
-    by_game = [a._asdict() for a in summaries]
-    return html, {"step": collection.at, "by_game": by_game}
-
-
-def _agents(found: list[Runs]) -> Raw:
-    """How each agent is set, told by what differs from the published setting."""
-    rows = []
-    for runs in found:
-        for agent in runs.config["agents"]:
-            rows.append([runs.directory.name, agent["label"], _differences(agent)])
-    caption = "Settings of the agents, where they are not those of the released code"
-    return details(
-        "Settings of the agents", table(("runs", "agent", "settings"), rows, caption=caption)
-    )
-
-
-def _differences(agent: dict[str, Any]) -> str:
-    name = agent.get("name")
-    if name not in published.AGENTS:
-        return ", ".join(f"{k} = {v}" for k, v in agent.items() if k != "label")
-    usual = dataclasses.asdict(make_agent(str(name), protocol="reference"))
-    changed = [f"{k} = {agent.get(k)} (there {v})" for k, v in usual.items() if agent.get(k) != v]
-    return ", ".join(changed) or "as in the released code"
-
-
-def _facts(parent: Path, found: list[Runs], name: str) -> tuple[Fact, ...]:
-    number = sum(len(runs.agents) * len(runs.config["seeds"]) for runs in found)
-    games = ", ".join(dict.fromkeys(GAMES.get(runs.game, runs.game) for runs in found))
-    what = "Figure 6" if is_figure6(found) else "MinAtar"
-    steps = " and ".join(sorted({_steps(runs.config["steps"]) for runs in found}))
-    place = _place(parent, found)
-    facts = [Fact("run", f"{what}: {number} runs of {steps} steps, {games}", name, str(place))]
-    seconds = [_seconds(runs) for runs in found]
-    if all(np.isfinite(s) for s in seconds):
-        facts.append(Fact("time", f"{what}: {sum(seconds) / 60:.1f} min", name, str(place)))
-    devices = {str((r.config.get("provenance") or {}).get("device", "unknown")) for r in found}
-    facts.append(Fact("where", f"{what}: {', '.join(sorted(devices))}", name, str(place)))
-    return tuple(facts)
-
-
-def _seconds(runs: Runs) -> float:
-    """Wall clock of the command; all runs of a directory train side by side."""
-    elapsed = runs.table.get("elapsed_seconds", np.zeros(0))
-    known = elapsed[np.isfinite(elapsed)]
-    return float(known.max()) if known.size else float("nan")

@@ -2,21 +2,18 @@
 
 import datetime
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from qduet.certificate import Certificate, certify
 from qduet.errors import InputError
 from qduet.player import page as player
 from qduet.provenance import provenance
-from qduet.report import certificate, deep, graph, play, tabular, theory
 from qduet.report.chart import Part
 from qduet.report.html import Child, Raw, code, el, join, table
+from qduet.report.sections import Section, attempt, sections
 from qduet.report.sources import Found, find, read_json
-from qduet.runs import Runs
-from qduet.runs import load as load_runs
 from qduet.store import to_json
 
 TITLE = "Temporal-difference methods that learn two value functions"
@@ -32,15 +29,6 @@ class Page(NamedTuple):
     """Files that could not be read, each with the reason; the page lists them too."""
 
 
-class Section(NamedTuple):
-    """A heading with its items."""
-
-    id: str
-    title: str
-    lead: str
-    parts: list[Part]
-
-
 def build(directories: Iterable[Path]) -> Page:
     """The page of everything that lies in `directories`."""
     places = list(directories)
@@ -51,142 +39,14 @@ def build(directories: Iterable[Path]) -> Page:
             "reproduce, theory --out, train or watch wrote"
         )
     problems: list[str] = []
-    groups = _groups(found, problems)
-    sections = [
-        _tabular(found, problems),
-        _theory(found, problems),
-        _deep(groups),
-        _play(found, problems),
-        _certificate(found, groups, problems),
-    ]
-    return _assemble(sections, list(_settings_files(found)), problems)
-
-
-def _try(problems: list[str], function: Callable[..., Any], *arguments: Any) -> Any:
-    """What `function` returns; None, and a line in `problems`, if a file cannot be read."""
-    try:
-        return function(*arguments)
-    except InputError as error:
-        problems.append(str(error))
-        return None
-
-
-def _tabular(found: Found, problems: list[str]) -> Section:
-    parts: list[Part] = []
-    for folder, paths in found.cells.items():
-        for loaded in _try(problems, tabular.load, folder, paths) or ():
-            parts.append(tabular.show(loaded, f"tabular-{len(parts)}"))
-    lead = (
-        "Rules on the paper’s 4-state problem. An AUC is the mean of an error curve, in percent of "
-        "the initial error: less is better."
-    )
-    if not parts:
-        lead = "No tabular results were given; qduet reproduce makes them."
-    for path in found.last_runs:
-        log = _try(problems, read_json, path)
-        if log is not None:
-            parts.append(tabular.show_run(path, log))
-    return Section("tabular", "Tabular experiments", lead, parts)
-
-
-def _theory(found: Found, problems: list[str]) -> Section:
-    parts = [graph.show("figure1")]
-    once = {path.stem: path for path in reversed(found.drawn)}
-    for stem in sorted(once):
-        parts.append(_try(problems, theory.show_drawn, once[stem], stem))
-    for i, path in enumerate(found.theory):
-        parts.append(_try(problems, theory.show_claims, path, f"claims-{i}"))
-    lead = "Every proved statement and remark of the paper as a measurement: error ≤ allowed."
-    if not found.theory:
-        lead = "The claims were not checked; qduet theory --out DIR does it."
-    return Section("theory", "Theory", lead, [part for part in parts if part is not None])
-
-
-Groups = dict[Path, list[Runs]]
-"""Runs by the directory that theirs lie in; those of the paper first, then the longest."""
-
-
-def _groups(found: Found, problems: list[str]) -> Groups:
-    groups = {}
-    for parent, paths in deep.grouped(found.runs).items():
-        loaded = [_try(problems, load_runs, path) for path in paths]
-        if any(loaded):
-            groups[parent] = [runs for runs in loaded if runs is not None]
-    rank = lambda parent: (not deep.is_figure6(groups[parent]), -_longest(groups[parent]))
-    return {parent: groups[parent] for parent in sorted(groups, key=rank)}
-
-
-def _longest(runs: list[Runs]) -> int:
-    return max(int(item.config["steps"]) for item in runs)
-
-
-def _deep(groups: Groups) -> Section:
-    parts = [
-        deep.show(parent, runs, f"deep-{i}") for i, (parent, runs) in enumerate(groups.items())
-    ]
-    if not any(deep.is_figure6(runs) for runs in groups.values()):
-        parts.insert(0, deep.show_published("published"))
-    lead = (
-        "DQN, Dueling DQN and RDQ are one family, Q = w·V + A − c·mean(A) with a penalty β; each "
-        "seed is a run of its own."
-    )
-    if not groups:
-        lead += " No training runs were given; qduet train makes them."
-    return Section("minatar", "MinAtar", lead, parts)
-
-
-def _play(found: Found, problems: list[str]) -> Section:
-    loaded = [(path, _try(problems, play.load, path)) for path in found.recordings]
-    documents = [(path, document) for path, document in loaded if document is not None]
-    lead = (
-        "Recorded episodes, with what the two value functions say at each step: V of the state, A "
-        "of each action, and the Q that they make."
-    )
-    if not documents:
-        lead = "No recorded play was given; qduet watch records it."
-        return Section("play", "At play", lead, [])
-    return Section("play", "At play", lead, [play.show(documents, "recordings")])
-
-
-def _certificate(found: Found, groups: Groups, problems: list[str]) -> Section:
-    """The paper’s claims, and our runs against the published ones."""
-    parts: list[Part] = []
-    refused: list[str] = []
-    reproduced = next((folder.parent for folder in found.cells), None)
-    admitted: list[tuple[Path, Certificate]] = []
-    for parent, runs in groups.items():
-        made = _try(refused, certify, [item.directory for item in runs])
-        if made is not None:
-            admitted.append((parent, made))
-    if admitted or found.theory or reproduced:
-        first = [item.directory for item in groups[admitted[0][0]]] if admitted else []
-        whole = _try(problems, _certify_all, first, reproduced)
-        title = "The paper’s claims" + (", and our runs beside the published ones" if first else "")
-        if whole is not None:
-            parts.append(certificate.show(whole, "certificate-0", title, first))
-    for i, (parent, made) in enumerate(admitted[1:], 1):
-        cells = made._replace(claims=())
-        name = f"certificate-{i}"
-        parts.append(certificate.show(cells, name, f"The runs in {parent}", [parent]))
-    lead = (
-        "A cell agrees if its difference to the published score is shown to be smaller than what "
-        "another seed changes."
-    )
-    notes = " ".join(f"Not compared with the published scores: {reason}." for reason in refused)
-    if not parts:
-        lead = "Nothing here can be compared with the paper."
-    return Section("certificate", "Certificate", f"{lead} {notes}".strip(), parts)
-
-
-def _certify_all(directories: list[Path], reproduced: Path | None) -> Certificate:
-    return certify(directories, reproduced=reproduced)
+    return _assemble(sections(found, problems), list(_settings_files(found)), problems)
 
 
 # --- Putting it together -------------------------------------------------------------------------
 
 
-def _assemble(sections: list[Section], files: list[Path], problems: list[str]) -> Page:
-    parts = [part for section in sections for part in section.parts]
+def _assemble(shown: list[Section], files: list[Path], problems: list[str]) -> Page:
+    parts = [part for section in shown for part in section.parts]
     stated = {key: value for part in parts for key, value in part.data.items()}
     data = json.loads(to_json(stated))
     charts = {key: value for part in parts for key, value in part.charts.items()}
@@ -194,12 +54,13 @@ def _assemble(sections: list[Section], files: list[Path], problems: list[str]) -
         **provenance(),
         "made": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
     }
-    scripts = (_static("charts.js"), player.script(), _static("page.js"))
+    charts_js = [_static(name) for name in ("draw.js", "panel.js", "charts.js")]
+    scripts = (*charts_js, player.script(), _static("page.js"))
     body = el(
         "body",
         el("a", "Skip to the results", href="#main", class_="skip"),
-        _header(sections, parts, problems, made),
-        el("main", [_section(s) for s in sections], _provenance(files, problems, made), id="main"),
+        _header(shown, parts, problems, made),
+        el("main", [_section(s) for s in shown], _provenance(files, problems, made), id="main"),
         Raw(player.embedded({"charts": charts, "data": data, "made": made}, "qduet-data")),
         *(Raw(f"<script>{text}</script>") for text in scripts),
     )
@@ -220,9 +81,9 @@ def _static(name: str) -> str:
 
 
 def _header(
-    sections: list[Section], parts: list[Part], problems: list[str], made: dict[str, Any]
+    shown: list[Section], parts: list[Part], problems: list[str], made: dict[str, Any]
 ) -> Raw:
-    links = [el("li", el("a", s.title, href=f"#{s.id}")) for s in sections]
+    links = [el("li", el("a", s.title, href=f"#{s.id}")) for s in shown]
     links.append(el("li", el("a", "Settings and provenance", href="#provenance")))
     options = [el("option", text, value=text) for text in ("auto", "light", "dark")]
     menu = el("select", options, id="theme")
@@ -303,7 +164,7 @@ def _provenance(files: list[Path], problems: list[str], made: dict[str, Any]) ->
     here = [[key, str(value)] for key, value in made.items()]
     parts = [table(("", "this page"), here, caption="What wrote this page")]
     for path in files:
-        document = _try(problems, read_json, path)
+        document = attempt(problems, read_json, path)
         if isinstance(document, dict):
             rows = [[key, code(value)] for key, value in _flat(document)]
             inner = table(("setting", "value"), rows, caption=str(path))

@@ -1,108 +1,21 @@
-"""The tabular figures on the page: from cells of any rule to charts, tables and verdicts.
+"""The tabular figures on the page: charts, tables and verdicts of what `cells` has loaded."""
 
-    for experiment in load(Path("out/figure5"), paths):
-        part = show(experiment)
-
-A cell brings its own settings, so a figure can hold rules that nobody here has heard of, lack
-some of its cells, or be an experiment that is not in the paper at all.
-"""
-
-import dataclasses
-import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from qduet import stats
-from qduet.experiments import FIGURES, Results, TabularExperiment
+from qduet.experiments import FIGURES, TabularExperiment
 from qduet.figures.style import look_of
-from qduet.findings import Finding, findings
+from qduet.report.cells import Loaded
 from qduet.report.chart import Fact, Part, finite, group, series
 from qduet.report.html import Raw, code, details, el, table
-from qduet.store import open_cell
-from qduet.summary import RuleSummary, Summary, summarise_all
+from qduet.summary import RuleSummary
 from qduet.summary import table as summary_table
-from qduet.sweep import Curves
 
 SEED_POINTS = 50
 """The curve of a single seed is drawn with about so many points."""
-
-SHARED = ("problem", "init_std", "log_step_sizes", "seeds", "steps", "record_every", "protocol")
-"""The settings that all cells of one experiment have in common."""
-
-
-class Loaded(NamedTuple):
-    """One tabular experiment as it was found."""
-
-    folder: Path
-    results: Results
-    summary: Summary
-    findings: list[Finding]
-    files: dict[tuple[int, str], Path]
-    """By |A| and rule."""
-    versions: dict[str, str]
-
-    @property
-    def known(self) -> bool:
-        """Whether it is one of the paper's figures, complete and at the paper's scale."""
-        declared = FIGURES.get(self.results.experiment.figure)
-        return declared is not None and _is_whole(self.results, declared)
-
-
-def load(folder: Path, paths: list[Path]) -> list[Loaded]:
-    """The experiments whose cells are `paths`: one for each set of shared settings."""
-    kinds: dict[str, list[tuple[Path, dict[str, np.ndarray], dict[str, Any]]]] = {}
-    for path in paths:
-        arrays, settings = open_cell(path)
-        kinds.setdefault(json.dumps([settings[k] for k in SHARED]), []).append(
-            (path, arrays, settings)
-        )
-    return [_experiment(folder, cells) for cells in kinds.values()]
-
-
-def _experiment(
-    folder: Path, found: list[tuple[Path, dict[str, np.ndarray], dict[str, Any]]]
-) -> Loaded:
-    shared = {key: found[0][2][key] for key in SHARED}
-    shared["log_step_sizes"] = tuple(shared["log_step_sizes"])
-    declared = FIGURES.get(folder.name)
-    experiment = TabularExperiment(
-        figure=folder.name,
-        title=declared.title if declared else f"{folder.name} (not in the paper)",
-        rules=declared.rules if declared else (),
-        actions=tuple(sorted({settings["num_actions"] for _, _, settings in found})),
-        **shared,
-    )
-    known = [spec.id for spec in experiment.rules]
-    present = {settings["rule"] for _, _, settings in found}
-    rules = (*(r for r in known if r in present), *sorted(present - set(known)))
-    cells: dict[int, dict[str, Curves]] = {n: {} for n in experiment.actions}
-    for rule in rules:
-        for _, arrays, settings in found:
-            if settings["rule"] == rule:
-                cells[settings["num_actions"]][rule] = Curves(**arrays)
-    results = Results(experiment, rules, cells)
-    summary = summarise_all(results)
-    whole = declared is not None and _is_whole(results, declared)
-    return Loaded(
-        folder,
-        results,
-        summary,
-        findings(results, summary) if whole else [],
-        {(s["num_actions"], s["rule"]): path for path, _, s in found},
-        found[0][2]["versions"],
-    )
-
-
-def _is_whole(results: Results, declared: TabularExperiment) -> bool:
-    """Whether `results` are the declared experiment with every cell of it, at full scale."""
-    here = results.experiment
-    same = here == dataclasses.replace(declared, protocol=here.protocol)
-    return same and all(
-        spec.id in by_rule for by_rule in results.cells.values() for spec in declared.rules
-    )
-
 
 # --- The chart -----------------------------------------------------------------------------------
 

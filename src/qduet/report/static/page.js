@@ -5,7 +5,7 @@
   const data = JSON.parse(document.getElementById("qduet-data").textContent);
   const charts = [...document.querySelectorAll("[data-chart]")].map((place) => {
     const name = place.dataset.chart;
-    return new Charts.Chart(place, data.charts[name], name);
+    return new Chart(place, data.charts[name], name);
   });
 
   const replays = document.getElementById("qduet-replays");
