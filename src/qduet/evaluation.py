@@ -8,6 +8,7 @@ is the same whatever plays beside it.
 """
 
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -154,8 +155,12 @@ def evaluate(
     epsilon: float = 0.01,
     discount: float = 0.99,
     guard: int = 200_000,
+    check: Callable[[], None] = lambda: None,
 ) -> Evaluation:
-    """Plays `episodes` episodes with each run's weights; params, families and keys ``[runs]``."""
+    """Plays `episodes` episodes with each run's weights; params, families and keys ``[runs]``.
+
+    `check` is called now and then, and may raise to give up.
+    """
     params = jax.vmap(agents.tied)(params, families)
     key_start, key_play = (jax.vmap(jax.random.fold_in, (0, None))(keys, i) for i in range(2))
     draw = lambda key: jax.random.bits(key, (episodes, env.num_draws))
@@ -166,6 +171,7 @@ def evaluate(
     record = Episode(*blank)
     size, step = episodes, 0
     while True:
+        check()
         lanes = _play(env, discount, epsilon, params, families, lanes, key_play, jnp.int32(step))
         step += CHUNK
         playing = int((~lanes.over).sum(axis=1).max())

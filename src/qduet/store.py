@@ -29,7 +29,7 @@ def write_atomically(path: Path, content: bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
-        raise _cannot_write(path, error) from None
+        raise cannot_write(path, error) from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
@@ -41,11 +41,12 @@ def write_atomically(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         if isinstance(error, OSError):
-            raise _cannot_write(path, error) from None
+            raise cannot_write(path, error) from None
         raise
 
 
-def _cannot_write(path: Path, error: OSError) -> InputError:
+def cannot_write(path: Path, error: OSError) -> InputError:
+    """The error for a file that could not be written."""
     return InputError(f"cannot write {path}: {error.strerror}; free space or choose another place")
 
 
@@ -116,7 +117,7 @@ def read_cell(path: Path, settings: Any) -> dict[str, np.ndarray] | None:
         raise _damaged(path)
     if stored != to_json(settings):
         raise InputError(
-            f"{path} holds results of other settings ({_difference(stored, to_json(settings))}); "
+            f"{path} holds results of other settings ({difference(stored, to_json(settings))}); "
             "choose another directory, or delete that file"
         )
     return arrays
@@ -126,7 +127,7 @@ def _damaged(path: Path) -> InputError:
     return InputError(f"{path} is damaged; delete it and run again to make it anew")
 
 
-def _difference(stored: str, wanted: str) -> str:
+def difference(stored: str, wanted: str) -> str:
     """The first setting in which two JSON texts differ."""
     there, here = _flat(json.loads(stored)), _flat(json.loads(wanted))
     for name in sorted(there.keys() | here.keys()):
@@ -157,6 +158,6 @@ def check_settings(path: Path, settings: Any) -> None:
         raise _damaged(path) from None
     if stored != text:
         raise InputError(
-            f"{path.parent} holds results of other settings ({_difference(stored, text)}); "
+            f"{path.parent} holds results of other settings ({difference(stored, text)}); "
             "choose another directory"
         )

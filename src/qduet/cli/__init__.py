@@ -19,13 +19,14 @@ COMMANDS: dict[str, str] = {
     "reproduce": "compute and draw the paper's figures",
     "tabular": "run one tabular rule with one setting",
     "theory": "check every claim of the paper on random MDPs, or on yours",
+    "train": "train DQN, Dueling DQN and RDQ on a MinAtar game, many seeds at once",
     "play": "play a MinAtar game by keyboard in the terminal",
     "conformance": "examine which rules of the original MinAtar a port follows",
     "bench": "time each part of the project on this machine",
 }
 """Each subcommand and the line that ``qduet --help`` shows for it."""
 
-RESUMABLE = {"reproduce"}
+RESUMABLE = {"reproduce", "train"}
 """Subcommands that keep what they have finished, and go on from there when run again."""
 
 

@@ -1,0 +1,227 @@
+"""``qduet train``: agents × seeds on one game, as one program."""
+
+import argparse
+import dataclasses
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from qduet import devices
+from qduet.agents import AGENTS, INITIALISATIONS, PROTOCOLS, Agent, make_agent
+from qduet.cli.live import Display, latest, table
+from qduet.cli.options import add_json, add_out, print_json, real, whole
+from qduet.cli.tracking import tracker
+from qduet.errors import InputError
+from qduet.job import Job
+from qduet.minatar import canonical_id
+from qduet.program import build
+from qduet.provenance import provenance
+from qduet.stopping import Stop
+from qduet.trainer import Options, Outcome, Progress, train
+
+EXAMPLE = """qduet train rdq MinAtar/Breakout-v1 --seeds 3 --steps 1_000_000 --out out/breakout
+qduet train rdq dueling_dqn dqn MinAtar/Breakout-v1 --seeds 30 --protocol reference --out out/all
+qduet train rdq MinAtar/Seaquest-v1 --beta 1e-4 1e-3 1e-2 --seeds 10-19 --out out/beta"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    parser.add_argument("agents", nargs="+", metavar="AGENT", help="dqn, dueling_dqn, rdq")
+    parser.add_argument("env", metavar="ENV", help="for example MinAtar/Breakout-v1")
+    parser.add_argument(
+        "--seeds",
+        type=_seeds,
+        default=(0,),
+        metavar="N|A-B|A,B,…",
+        help="how many (5: seeds 0 to 4), or which (10-29, or 17, with a comma: 3,17)",
+    )
+    parser.add_argument("--steps", type=whole(1), default=10_000_000, help="per run (10,000,000)")
+    parser.add_argument("--evaluate-every", type=whole(1), metavar="STEPS", help="1,000,000")
+    parser.add_argument("--episodes", type=whole(1), default=1_000, help="per evaluation (1,000)")
+    add_out(parser)
+    add_json(parser)
+    _add_settings(parser.add_argument_group("settings of the agents"))
+    _add_ways(parser.add_argument_group("how it is run (changes no result)"))
+
+
+def _add_settings(group: Any) -> None:
+    group.add_argument(
+        "--protocol",
+        choices=PROTOCOLS,
+        default="paper",
+        help="the paper as written, or what its released code does (docs/differences.md, 9 to 11)",
+    )
+    group.add_argument("--initialisation", choices=INITIALISATIONS, help="overrides the protocol")
+    group.add_argument(
+        "--shared-bias",
+        action=argparse.BooleanOptionalAction,
+        help="one bias for all advantages; overrides the protocol",
+    )
+    group.add_argument(
+        "--epsilon-hold",
+        type=whole(0),
+        metavar="STEPS",
+        help="steps before ε falls; overrides the protocol",
+    )
+    group.add_argument(
+        "--beta",
+        type=real(0, 1, open_above=True),
+        nargs="+",
+        metavar="B",
+        help="rdq's penalty; several values make several agents, rdq-beta0.01 …",
+    )
+    group.add_argument(
+        "--learning-rate", type=real(0, 1, open_below=True), metavar="R", help="Adam's step size"
+    )
+
+
+def _add_ways(group: Any) -> None:
+    group.add_argument("--device", choices=devices.KINDS, default="auto")
+    group.add_argument(
+        "--max-minutes",
+        type=real(0, float("inf"), open_below=True),
+        metavar="M",
+        help="stop cleanly after so long; the same command continues",
+    )
+    group.add_argument(
+        "--checkpoint-minutes",
+        type=real(0, float("inf")),
+        default=5.0,
+        metavar="M",
+        help="time between checkpoints (5)",
+    )
+    group.add_argument(
+        "--keep-checkpoint",
+        action="store_true",
+        help="keep the last one, so that a finished job can go on with more --steps",
+    )
+    group.add_argument("--tensorboard", type=Path, metavar="DIR", help="log evaluations there")
+    group.add_argument("--wandb", metavar="PROJECT", help="log evaluations to Weights & Biases")
+    group.add_argument(
+        "--commit", metavar="SHA", help="for the record, where qduet is not in a git checkout"
+    )
+
+
+def _seeds(text: str) -> tuple[int, ...]:
+    """``5``: 0 to 4; ``10-29``: these twenty; ``3,17``: these two; ``17,``: this one."""
+    try:
+        if "," in text:
+            return tuple(int(part) for part in text.split(",") if part)
+        if "-" in text[1:]:
+            first, last = (int(part) for part in text.split("-"))
+            found = tuple(range(first, last + 1))
+        else:
+            found = tuple(range(whole(1)(text)))
+    except (ValueError, argparse.ArgumentTypeError):
+        found = ()
+    if not found:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is neither a number of at least 1, nor a range A-B, nor a list A,B,…"
+        )
+    return found
+
+
+def make_job(args: argparse.Namespace) -> Job:
+    """The job that the arguments describe."""
+    if args.env in AGENTS:
+        raise InputError(
+            f"'{args.env}' is an agent; the environment comes last, for example "
+            f"qduet train {args.env} MinAtar/Breakout-v1"
+        )
+    agents = [agent for name in args.agents for agent in _variants(name, args)]
+    if args.beta and "rdq" not in args.agents:
+        raise InputError("--beta is of rdq alone; give rdq among the agents, or leave it out")
+    every = args.evaluate_every or min(1_000_000, args.steps)
+    return Job(
+        canonical_id(args.env),
+        tuple(agents),
+        seeds=args.seeds,
+        steps=args.steps,
+        evaluate_every=every,
+        episodes=args.episodes,
+        protocol=args.protocol,
+    )
+
+
+def _variants(name: str, args: argparse.Namespace) -> list[tuple[str, Agent]]:
+    """The agent `name`, once or, if it is rdq, with each β."""
+    given = {
+        "initialisation": args.initialisation,
+        "shared_bias": args.shared_bias,
+        "epsilon_hold_steps": args.epsilon_hold,
+        "learning_rate": args.learning_rate,
+    }
+    options = {key: value for key, value in given.items() if value is not None}
+    agent = make_agent(name, protocol=args.protocol, **options)
+    if name != "rdq" or not args.beta:
+        return [(name, agent)]
+    labels = [name] if len(args.beta) == 1 else [f"{name}-beta{beta:g}" for beta in args.beta]
+    variants = [dataclasses.replace(agent, beta=beta) for beta in args.beta]
+    return list(zip(labels, variants, strict=True))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Trains until the job is done, or until it is told to stop."""
+    begun = time.monotonic()
+    job = make_job(args)
+    if args.out is None:
+        raise InputError("--out DIR is missing: where to put the results")
+    chosen = devices.choose(args.device)
+    devices.keep_compiled()
+    program = build(job, chosen)
+    origin = {**provenance(), "devices": program.devices}
+    origin["commit"] = args.commit or origin["commit"]
+    options = Options(60 * args.checkpoint_minutes, args.keep_checkpoint, origin)
+    deadline = begun + 60 * args.max_minutes if args.max_minutes else None
+    if program.devices < len(chosen):
+        share = f"{program.devices} of {len(chosen)} devices in use"
+        print(f"{share}: as many as divide {len(job.members)} runs evenly", file=sys.stderr)
+    with (
+        devices.told_if_too_large(program, chosen, job.episodes),
+        tracker(job, args.tensorboard, args.wandb) as track,
+        Stop(deadline) as stop,
+        Display(job) as show,
+    ):
+
+        def tell(progress: Progress) -> None:
+            show(progress)
+            track(progress.rows)
+
+        outcome = train(job, program, args.out, options=options, stop=stop, tell=tell)
+    return _report(args, job, outcome, stop)
+
+
+def _report(args: argparse.Namespace, job: Job, outcome: Outcome, stop: Stop) -> int:
+    """Says where the job stands; the exit code."""
+    if args.json:
+        print_json(_document(args, job, outcome))
+    elif outcome.finished:
+        Console().print(table(job, outcome.rows))
+        when = "was finished before" if outcome.already else "finished"
+        print(f"{when}, after {outcome.elapsed / 60:.1f} minutes; results in {args.out}/")
+    if outcome.finished:
+        return 0
+    if stop.reason == signal.SIGINT:
+        raise KeyboardInterrupt
+    print(
+        f"qduet train: stopped at step {outcome.step:,} of {job.steps:,}, everything is saved; "
+        "run the same command again to continue",
+        file=sys.stderr,
+    )
+    return 143 if stop.reason == signal.SIGTERM else 0
+
+
+def _document(args: argparse.Namespace, job: Job, outcome: Outcome) -> dict[str, Any]:
+    labels = [label for label, _ in job.agents]
+    return {
+        "directory": str(args.out),
+        "env": job.env_id,
+        "finished": outcome.finished,
+        "step": outcome.step,
+        "elapsed_seconds": outcome.elapsed,
+        "return_mean": {label: latest(outcome.rows, label, "return_mean") for label in labels},
+    }

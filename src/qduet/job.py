@@ -1,0 +1,133 @@
+"""What one training command does, as plain values: agents × seeds on one game.
+
+    job = Job("MinAtar/Breakout-v1", (("rdq", make_agent("rdq")),), seeds=(0, 1), steps=2_000_000)
+
+A *run* is one agent with one seed. Runs are numbered agent by agent, and seed by seed within one.
+"""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+from qduet.agents import Agent
+from qduet.errors import InputError
+from qduet.minatar import canonical_id
+from qduet.runs import FORMAT
+
+PER_RUN = frozenset(
+    {
+        *("name", "w", "c", "beta", "learning_rate"),
+        *("epsilon_hold_steps", "initialisation", "shared_bias"),
+    }
+)
+"""Settings that agents of one job may differ in; the others are of the program (`Setting`)."""
+
+MAX_SEED = 2**32
+
+
+class Member(NamedTuple):
+    """One run of a job."""
+
+    label: str
+    agent: Agent
+    seed: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A game, agents with their labels, seeds, and how long; checked when it is made."""
+
+    env_id: str
+    agents: tuple[tuple[str, Agent], ...]
+    seeds: tuple[int, ...]
+    steps: int = 10_000_000
+    evaluate_every: int = 1_000_000
+    """Steps between evaluations, of which the first is at step 0 and the last at the end."""
+    episodes: int = 1_000
+    """Episodes of an evaluation."""
+    protocol: str = "paper"
+    """For the record: the agents' settings are what counts."""
+
+    def __post_init__(self) -> None:
+        canonical_id(self.env_id)
+        _check_names(self)
+        _check_agents([agent for _, agent in self.agents])
+        agent = self.agents[0][1]
+        for name, minimum in (("episodes", 1), ("evaluate_every", agent.learn_from)):
+            if getattr(self, name) < minimum:
+                raise InputError(f"{name} must be at least {minimum}; it is {getattr(self, name)}")
+        if self.evaluate_every % agent.sync_every:
+            raise InputError(
+                f"evaluate_every must be a multiple of {agent.sync_every:,} (steps between two "
+                f"copies to the target network); it is {self.evaluate_every:,}"
+            )
+        if self.steps < 1 or self.steps % self.evaluate_every:
+            raise InputError(
+                f"steps must be a positive multiple of {self.evaluate_every:,} (steps between two "
+                f"evaluations) and of {agent.sync_every:,} (between two copies to the target "
+                f"network); it is {self.steps:,}"
+            )
+
+    @property
+    def game(self) -> str:
+        """The game's name, as in the published scores: ``Breakout``."""
+        return canonical_id(self.env_id).removeprefix("MinAtar/").rsplit("-v", 1)[0]
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """All runs, in their order."""
+        return tuple(Member(*agent, seed) for agent in self.agents for seed in self.seeds)
+
+    def is_evaluation(self, step: int) -> bool:
+        """Whether there is an evaluation at `step`."""
+        return step % self.evaluate_every == 0
+
+    def config(self, provenance: Any) -> dict[str, Any]:
+        """The content of ``config.json``."""
+        return {
+            "format": FORMAT,
+            "kind": "train",
+            "env": canonical_id(self.env_id),
+            "game": self.game,
+            "protocol": self.protocol,
+            "agents": [{"label": label, **dataclasses.asdict(a)} for label, a in self.agents],
+            "seeds": list(self.seeds),
+            "steps": self.steps,
+            "evaluate_every": self.evaluate_every,
+            "episodes": self.episodes,
+            "provenance": provenance,
+        }
+
+    def identity(self) -> dict[str, Any]:
+        """What two commands must have in common for one to continue the other: all but `steps`."""
+        same = self.config(None)
+        del same["steps"], same["provenance"]
+        return same
+
+
+def _check_names(job: Job) -> None:
+    named: dict[str, list[Any]] = {"agent": [a for a, _ in job.agents], "seed": [*job.seeds]}
+    for what, values in named.items():
+        if not values:
+            raise InputError(f"at least one {what} is needed")
+        twice = [value for value in values if values.count(value) > 1]
+        if twice:
+            raise InputError(f"{what} {twice[0]} is there twice; name each one once")
+    bad = [seed for seed in job.seeds if not 0 <= seed < MAX_SEED]
+    if bad:
+        raise InputError(f"seeds must be in [0, 2^32); one is {bad[0]}")
+
+
+def _check_agents(agents: list[Agent]) -> None:
+    first, *others = (dataclasses.asdict(agent) for agent in agents)
+    for other in others:
+        for name in first.keys() - PER_RUN:
+            if first[name] != other[name]:
+                raise InputError(
+                    f"agents of one job must have the same {name}; these have {first[name]} "
+                    f"and {other[name]}: train them with two commands"
+                )
+    if agents[0].learn_from % agents[0].sync_every:
+        raise InputError(
+            f"learn_from must be a multiple of sync_every ({agents[0].sync_every}); "
+            f"it is {agents[0].learn_from}"
+        )

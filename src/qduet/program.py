@@ -1,0 +1,139 @@
+"""All runs of a job as a few compiled programs, on one device or several.
+
+Each program is a function of the whole state ``[runs, ...]``, which it is given and gives back in
+place: there is one copy of the replay memories on the device. The runs axis is cut over as many
+devices as divide it evenly, and no device needs another.
+
+How many blocks one call takes is an argument of the compiled program and not part of it, so a
+result does not depend on how the work was cut into calls.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from qduet import evaluation, training
+from qduet.agents import Losses
+from qduet.job import Job
+from qduet.minatar import make
+from qduet.networks import Params
+from qduet.training import Hyper, Run, Setting
+
+EVALUATION = 2
+"""Purpose of a seed's random streams, besides those of `training`."""
+
+MAX_BLOCKS = 64
+"""Blocks that one call can take."""
+
+
+class Program(NamedTuple):
+    """What is done with the runs of a job; `step` counts from 0 and is the same for all runs."""
+
+    devices: int
+    """Devices in use."""
+    shapes: Run
+    """Shapes and types of the state."""
+    start: Callable[[], Run]
+    """The runs at step 0."""
+    warm_up: Callable[[Run], Run]
+    """The steps before the first update."""
+    advance: Callable[[Run, int, int], tuple[Run, Losses]]
+    """runs, step, count -> after `count` blocks; losses ``[MAX_BLOCKS, runs]``, 0 beyond count."""
+    settled: Callable[[Run, int], Params]
+    """The weights to evaluate at `step`; at step 0, the first ones."""
+    evaluate: Callable[[Params, int, Callable[[], None]], dict[str, np.ndarray]]
+    """params, step, check -> the columns of an evaluation, each ``[runs]``; `check` may raise."""
+    place: Callable[[Run], Run]
+    """The state on the devices, from NumPy arrays with keys as words."""
+
+
+def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
+    """The programs of a job; nothing is compiled before it is called."""
+    members = job.members
+    setting = Setting(make(job.env_id), members[0].agent)
+    used = _dividing(devices or jax.local_devices(), len(members))
+    mesh = Mesh(np.array(used), ("runs",))
+    split = NamedSharding(mesh, PartitionSpec("runs"))
+    stack = lambda trees: jax.device_put(jax.tree.map(lambda *x: jnp.stack(x), *trees), split)
+    hypers: Hyper = stack([training.hyper(member.agent) for member in members])
+    uniforms = stack([member.agent.uniform() for member in members])
+    seeds = jnp.asarray(np.array([member.seed for member in members], np.uint32))
+    keys = jax.device_put(jax.vmap(jax.random.key)(seeds), split)
+
+    start = jax.jit(jax.vmap(functools.partial(training.init, setting)), out_shardings=split)
+    compiled = functools.partial(_compiled, mesh)
+    warm_up = compiled(jax.vmap(functools.partial(training.warm_up, setting)), "")
+    advance = compiled(functools.partial(_advance, setting), "sc")
+    settled = compiled(functools.partial(training.settled, setting), "s", donate=False)
+
+    def evaluate(params: Params, step: int, check: Callable[[], None]) -> dict[str, np.ndarray]:
+        now = jax.vmap(lambda key: jax.random.fold_in(jax.random.fold_in(key, EVALUATION), step))
+        played = evaluation.evaluate(
+            setting.env,
+            params,
+            hypers.family,
+            now(keys),
+            episodes=job.episodes,
+            discount=setting.agent.discount,
+            check=check,
+        )
+        return evaluation.summarise(played)
+
+    return Program(
+        devices=len(used),
+        shapes=jax.eval_shape(start, uniforms, keys),
+        start=lambda: start(uniforms, keys),
+        warm_up=lambda runs: warm_up(hypers, runs),
+        advance=lambda runs, step, count: advance(hypers, runs, jnp.int32(step), jnp.int32(count)),
+        settled=lambda runs, step: settled(hypers, runs, jnp.int32(step)) if step else runs.params,
+        evaluate=evaluate,
+        place=functools.partial(_place, split),
+    )
+
+
+def _dividing(devices: Sequence[jax.Device], num_runs: int) -> list[jax.Device]:
+    """As many of the devices as cut the runs into equal shares."""
+    count = max(n for n in range(1, len(devices) + 1) if num_runs % n == 0)
+    return list(devices[:count])
+
+
+def _advance(
+    setting: Setting, hypers: Hyper, runs: Run, step: jax.Array, count: jax.Array
+) -> tuple[Run, Losses]:
+    """`count` blocks; every one is the same compiled piece, however many there are."""
+
+    def body(i: jax.Array, carry: tuple[Run, Losses]) -> tuple[Run, Losses]:
+        runs, record = carry
+        now = step + i * setting.agent.sync_every
+        runs, losses = training.blocks(setting, hypers, runs, now, 1)
+        put = lambda total, x: jax.lax.dynamic_update_slice_in_dim(total, x, i, axis=0)
+        return runs, jax.tree.map(put, record, losses)
+
+    blank = jnp.zeros((MAX_BLOCKS, runs.observation.shape[0]), jnp.float32)
+    return jax.lax.fori_loop(0, count, body, (runs, Losses(blank, blank, blank)))
+
+
+def _compiled(
+    mesh: Mesh, function: Callable[..., Any], scalars: str, *, donate: bool = True
+) -> Callable[..., Any]:
+    """`function` of (hypers, runs, scalars…), jitted; each device has its own share of the runs."""
+    if mesh.size > 1:
+        runs = PartitionSpec("runs")
+        function = jax.shard_map(
+            function,
+            mesh=mesh,
+            in_specs=(runs, runs, *[PartitionSpec()] * len(scalars)),
+            out_specs=(runs, PartitionSpec(None, "runs")) if scalars == "sc" else runs,
+            check_vma=False,
+        )
+    return jax.jit(function, donate_argnums=1 if donate else ())
+
+
+def _place(split: NamedSharding, state: Run) -> Run:
+    placed = jax.tree.map(lambda x: jax.device_put(x, split), state)
+    return placed._replace(key=jax.random.wrap_key_data(placed.key))

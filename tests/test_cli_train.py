@@ -1,0 +1,186 @@
+"""Arguments of ``qduet train``, and what it says when something is missing; nothing is trained."""
+
+import sys
+import types
+
+import jax
+import pytest
+
+from qduet import devices, program
+from qduet.agents import make_agent
+from qduet.cli import main, tracking
+from qduet.cli.train import add_arguments, make_job
+from qduet.errors import InputError
+from qduet.job import Job
+
+GAME = "MinAtar/Breakout-v1"
+SHORT = [GAME, "--steps", "2000", "--out", "nowhere"]
+
+
+def job_of(*arguments):
+    import argparse
+
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    return make_job(parser.parse_args(list(arguments)))
+
+
+def test_the_environment_is_the_last_argument():
+    job = job_of("rdq", "dqn", "breakout-minatar", "--steps", "2e6", "--seeds", "3")
+    assert job.env_id == GAME
+    assert [label for label, _ in job.agents] == ["rdq", "dqn"]
+    assert job.seeds == (0, 1, 2)
+    assert job.evaluate_every == 1_000_000
+    assert [(m.label, m.seed) for m in job.members][2:4] == [("rdq", 2), ("dqn", 0)]
+
+
+def test_short_jobs_are_evaluated_at_their_end():
+    assert job_of("rdq", GAME, "--steps", "3000").evaluate_every == 3_000
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"),
+    [("4", (0, 1, 2, 3)), ("10-12", (10, 11, 12)), ("17,", (17,)), ("3,1", (3, 1)), ("5-5", (5,))],
+)
+def test_seeds_are_a_number_a_range_or_a_list(text, seeds):
+    assert job_of("rdq", GAME, "--seeds", text).seeds == seeds
+
+
+def test_several_betas_make_several_agents():
+    job = job_of("dqn", "rdq", GAME, "--beta", "1e-2", "0.1")
+    assert [label for label, _ in job.agents] == ["dqn", "rdq-beta0.01", "rdq-beta0.1"]
+    assert [agent.beta for _, agent in job.agents] == [0, 0.01, 0.1]
+    assert job_of("rdq", GAME, "--beta", "0.5").agents == (("rdq", make_agent("rdq", beta=0.5)),)
+
+
+def test_switches_override_the_protocol():
+    (_, agent), = job_of("rdq", GAME, "--protocol", "reference").agents  # fmt: skip
+    assert agent == make_agent("rdq", protocol="reference")
+    switches = ["--initialisation", "lecun", "--no-shared-bias", "--epsilon-hold", "1000"]
+    (_, agent), = job_of("rdq", GAME, "--protocol", "reference", *switches).agents  # fmt: skip
+    assert agent == make_agent("rdq", protocol="paper")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["rqd", *SHORT], "did you mean 'rdq'"),
+        (["rdq", "MinAtar/Braekout-v1", *SHORT[1:]], "did you mean 'MinAtar/Breakout-v1'"),
+        (["rdq", "dqn", *SHORT[1:]], "'dqn' is an agent; the environment comes last"),
+        (["rdq", "rdq", *SHORT], "agent rdq is there twice"),
+        (["rdq", *SHORT, "--seeds", "0"], "'0' is neither a number of at least 1"),
+        (["rdq", *SHORT, "--seeds", "9-3"], "'9-3' is neither"),
+        (["rdq", *SHORT, "--seeds", "3,x"], "'3,x' is neither"),
+        (["rdq", *SHORT, "--seeds", "3,3"], "seed 3 is there twice"),
+        (["rdq", *SHORT, "--seeds", "4294967296,"], "seeds must be in [0, 2^32)"),
+        (["rdq", *SHORT, "--beta", "1"], "'1' is not a number in [0, 1)"),
+        (["rdq", *SHORT, "--beta", "-0.1"], "'-0.1' is not a number in [0, 1)"),
+        (["dqn", *SHORT, "--beta", "0.1"], "--beta is of rdq"),
+        (["rdq", GAME, "--steps", "2500", "--out", "x"], "multiple of 1,000"),
+        (["rdq", GAME, "--steps", "1500000", "--out", "x"], "multiple of 1,000,000"),
+        (["rdq", *SHORT, "--evaluate-every", "500"], "at least 1000"),
+        (["rdq", *SHORT, "--evaluate-every", "1500"], "multiple of 1,000"),
+        (["rdq", *SHORT, "--device", "gpu"], "--device gpu: jax finds none here"),
+        (["rdq", *SHORT, "--max-minutes", "0"], "'0' is not a number in (0, inf)"),
+        (["rdq", GAME, "--steps", "2000"], "--out DIR is missing"),
+    ],
+)
+def test_bad_arguments_are_one_line(arguments, told, refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    refused(["train", *arguments], told)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("option", "package"), [("--tensorboard", "tensorboardX"), ("--wandb", "wandb")]
+)
+def test_a_missing_tracker_says_what_to_install(option, package, refused, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr(devices, "keep_compiled", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    refused(["train", "rdq", *SHORT, option, "x"], f"{package}: pip install 'qduet[track]'")
+    assert not list(tmp_path.iterdir())
+
+
+def row(step, score):
+    return {"agent": "rdq", "seed": 3, "step": step, "return_mean": score, "train_loss_mean": None}
+
+
+def test_trackers_get_each_new_row_once(monkeypatch, tmp_path):
+    seen = []
+
+    class Writer:
+        def __init__(self, logdir):
+            self.name = logdir
+
+        def add_scalar(self, column, value, step):
+            seen.append((self.name, column, value, step))
+
+        flush = close = lambda self: None
+
+    fake = types.SimpleNamespace(
+        log=lambda values, step: seen.append((values, step)), finish=lambda: seen.append("finish")
+    )
+    monkeypatch.setitem(sys.modules, "tensorboardX", types.SimpleNamespace(SummaryWriter=Writer))
+    monkeypatch.setitem(
+        sys.modules, "wandb", types.SimpleNamespace(init=lambda project, config: fake)
+    )
+    job = Job(GAME, (("rdq", make_agent("rdq")),), (3,), 2_000, 1_000)
+    rows = [row(0, 0.5)]  # what a checkpoint had
+    with tracking.tracker(job, tmp_path, "project") as track:
+        track(rows)
+        rows.append(row(1_000, 1.5))
+        track(rows)
+        track(rows)
+    assert seen == [
+        (str(tmp_path / "rdq-3"), "return_mean", 1.5, 1_000),
+        ({"rdq-3/return_mean": 1.5}, 1_000),
+        "finish",
+    ]
+
+
+# --- Memory --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def breakout():
+    job = Job(GAME, (("rdq", make_agent("rdq")),), tuple(range(6)), 2_000, 1_000)
+    return program.build(job)
+
+
+def test_a_run_needs_its_replay_memory_and_its_weights(breakout):
+    """100,004 × (50 + 1 + 1) bytes; 4 × 267,060 weights with target and Adam's averages."""
+    weights = 37 * 16 + 2 * 1025 * 128 + 129 + 129 * 3
+    state = 100_004 * 52 + 4 * 4 * weights
+    assert devices.bytes_per_run(breakout, 0) == pytest.approx(state, rel=1e-3)
+
+
+def test_too_many_runs_are_refused_before_they_start(breakout, monkeypatch):
+    each = devices.bytes_per_run(breakout, 1)
+    monkeypatch.setattr(devices, "memory", lambda device: 5 * each)
+    with (
+        pytest.raises(InputError, match=r"6 runs of about .* MiB .*: about 4 would; use fewer"),
+        devices.told_if_too_large(breakout, jax.devices(), 1),
+    ):
+        pytest.fail("it began")
+
+
+def test_running_out_of_memory_says_how_many_fit(breakout, monkeypatch):
+    each = devices.bytes_per_run(breakout, 1_000)
+    monkeypatch.setattr(devices, "memory", lambda device: 4 * each)
+    with (
+        pytest.raises(InputError, match=r"about 3 would"),
+        devices.told_if_too_large(breakout, jax.devices(), 1_000),
+    ):
+        raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: out of memory")
+    with (
+        pytest.raises(jax.errors.JaxRuntimeError),
+        devices.told_if_too_large(breakout, jax.devices(), 1_000),
+    ):
+        raise jax.errors.JaxRuntimeError("INTERNAL: something else")
+
+
+def test_help_has_an_example(capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "--help"])
+    assert "qduet train rdq" in capsys.readouterr().out

@@ -1,0 +1,313 @@
+"""``qduet train`` from end to end, with small agents: results, seeds, interruptions, devices."""
+
+import csv
+import dataclasses
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import jax
+import numpy as np
+import pytest
+
+from qduet import agents, checkpoint, program, runs, weights
+from qduet.cli import main
+from qduet.stopping import Stop
+
+SMALL = {"capacity": 400, "learn_from": 100, "sync_every": 100}
+JOB = ["train", "rdq", "dqn", "MinAtar/Breakout-v1", "--seeds", "2", "--steps", "1200"]
+JOB += ["--evaluate-every", "600", "--episodes", "5"]
+TIMES = ("elapsed_seconds", "frames_per_second")
+
+SCRIPT = f"""
+import dataclasses, sys
+from qduet import agents, trainer
+from qduet.cli import main
+for name, agent in agents.AGENTS.items():
+    agents.AGENTS[name] = dataclasses.replace(agent, **{SMALL})
+trainer.CALL_SECONDS = 0.0
+raise SystemExit(main(sys.argv[1:]))
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Small agents, and a cache of compiled programs that all tests here share."""
+    folder = tmp_path_factory.mktemp("train")
+    patch = pytest.MonkeyPatch()
+    small = {name: dataclasses.replace(a, **SMALL) for name, a in agents.AGENTS.items()}
+    patch.setattr(agents, "AGENTS", small)
+    patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    programs = {}
+
+    def build_once(job, devices):
+        key = job.env_id, job.agents, job.seeds, job.episodes
+        if key not in programs:
+            programs[key] = program.build(job, devices)
+        return programs[key]
+
+    patch.setattr("qduet.cli.train.build", build_once)
+    before = jax.config.values["jax_compilation_cache_dir"]
+    yield folder
+    jax.config.update("jax_compilation_cache_dir", before)
+    patch.undo()
+
+
+@pytest.fixture(scope="module")
+def whole(place):
+    """The job without interruption, its last checkpoint kept."""
+    assert main([*JOB, "--out", str(place / "whole"), "--keep-checkpoint"]) == 0
+    return place / "whole"
+
+
+def untimed(directory):
+    """The evaluations without their times."""
+    with (directory / "evaluations.csv").open() as file:
+        return [{k: v for k, v in row.items() if k not in TIMES} for row in csv.DictReader(file)]
+
+
+def assert_same(one, other):
+    """All results but times are equal to the last bit."""
+    assert untimed(one) == untimed(other)
+    names = sorted(path.name for path in (one / "weights").iterdir())
+    assert names == sorted(path.name for path in (other / "weights").iterdir())
+    for name in names:
+        assert (one / "weights" / name).read_bytes() == (other / "weights" / name).read_bytes()
+
+
+def start(*arguments, **environment):
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "JAX_PLATFORMS": "cpu", **environment},
+    )
+
+
+def test_the_directory_is_what_others_read(whole):
+    found = runs.load(whole)
+    assert found.finished
+    assert found.agents == ("rdq", "dqn")
+    assert found.config["agents"][0]["capacity"] == 400
+    assert found.config["provenance"]["jax"] == jax.__version__
+    scores = found.scores("dqn")
+    np.testing.assert_array_equal(scores.seeds, [0, 1])
+    np.testing.assert_array_equal(scores.steps, [0, 600, 1200])
+    assert np.isfinite(scores.values).all()
+    assert np.isnan(found.scores("rdq", "train_loss_mean").values[:, 0]).all()
+    for column in ("train_loss_mean", "train_q_mean", "v_rms", "frames_per_second"):
+        assert np.isfinite(found.scores("rdq", column).values[:, 1:]).all()
+    elapsed = found.scores("rdq", "elapsed_seconds").values
+    assert (np.diff(elapsed, axis=1) > 0).all()
+
+
+def test_seeds_and_agents_differ(whole):
+    found = [weights.load(path) for path in sorted((whole / "weights").iterdir())]
+    assert [(w.label, w.seed, w.step) for w in found] == [
+        (label, seed, 1200) for label in ("dqn", "rdq") for seed in (0, 1)
+    ]
+    for i, one in enumerate(found):
+        for other in found[i + 1 :]:
+            assert np.abs(one.params.adv_hidden.w - other.params.adv_hidden.w).max() > 1e-3
+
+
+def test_running_again_says_that_it_is_finished(whole, capsys):
+    before = {path: path.read_bytes() for path in whole.rglob("*") if path.is_file()}
+    assert main([*JOB, "--out", str(whole), "--json"]) == 0
+    out = capsys.readouterr().out
+    assert json.loads(out)["finished"]
+    rows = [row for row in untimed(whole) if row["agent"] == "rdq" and row["step"] == "1200"]
+    mean = np.mean([float(row["return_mean"]) for row in rows])
+    assert json.loads(out)["return_mean"]["rdq"]["mean"] == pytest.approx(mean)
+    assert main([*JOB, "--out", str(whole)]) == 0
+    assert "was finished before" in capsys.readouterr().out
+    assert {path: path.read_bytes() for path in whole.rglob("*") if path.is_file()} == before
+
+
+def test_interrupted_in_every_way_it_ends_with_the_same_bits(whole, place):
+    """SIGINT, SIGTERM and kill -9 at random moments, and then to the end."""
+    out = place / "interrupted"
+    saved = checkpoint.path_of(out)
+    for number in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
+        process = start(*JOB, "--out", str(out), "--checkpoint-minutes", "0")
+        before = saved.stat().st_mtime_ns if saved.exists() else 0
+        while process.poll() is None:
+            time.sleep(0.01)
+            if saved.exists() and saved.stat().st_mtime_ns != before:
+                break
+        time.sleep(random.random() / 3)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=100)
+        codes = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}
+        assert process.returncode == codes[number], errors
+        assert number == signal.SIGKILL or "run the same command again to continue" in errors
+        assert "Traceback" not in errors
+    assert main([*JOB, "--out", str(out)]) == 0
+    assert not (out / "checkpoint").exists()
+    assert_same(out, whole)
+
+
+def test_more_steps_continue_a_kept_checkpoint(whole, place):
+    """The first half alone, then the whole: the same as at once."""
+    out, half = place / "extended", [*JOB]
+    half[half.index("1200")] = "600"
+    assert main([*half, "--out", str(out), "--keep-checkpoint"]) == 0
+    assert main([*JOB, "--out", str(out)]) == 0
+    assert_same(out, whole)
+    assert runs.load(out).config["steps"] == 1200
+
+
+class Impatient(Stop):
+    """Asks to stop after a few looks, sometimes in the middle of an evaluation."""
+
+    def __init__(self, patience):
+        super().__init__()
+        self.patience = patience
+
+    def asked(self, needs=0.0):
+        self.patience -= 1
+        self.reason = self.reason or ("deadline" if self.patience < 0 else None)
+        return self.reason is not None
+
+
+def test_short_slots_add_up_to_the_same_bits(whole, place, monkeypatch, capsys):
+    """A deadline is a success, which says how to go on."""
+    monkeypatch.setattr("qduet.trainer.CALL_SECONDS", 0.0)
+    out, slots = place / "slots", 0
+    while not (out / "weights").exists():
+        monkeypatch.setattr("qduet.cli.train.Stop", lambda _, n=slots % 5: Impatient(n))
+        assert main([*JOB, "--out", str(out)]) == 0
+        told = capsys.readouterr().err
+        assert (out / "weights").exists() or "run the same command again to continue" in told
+        slots += 1
+        assert slots < 60
+    assert slots > 4
+    assert_same(out, whole)
+
+
+def test_a_deadline_and_signals_ask_to_stop():
+    assert not Stop(time.monotonic() + 100).asked()
+    assert Stop(time.monotonic() + 100).asked(needs=101)
+    before = signal.getsignal(signal.SIGTERM)
+    with Stop() as stop:
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stop.asked()
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stop.reason == signal.SIGINT
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+# --- What is refused, with nothing lost ----------------------------------------------------------
+
+
+@pytest.fixture
+def stopped(whole, tmp_path):
+    """A directory with a checkpoint in the middle of the job: the end of its first half."""
+    half = [*JOB, "--out", str(tmp_path / "half"), "--keep-checkpoint"]
+    half[half.index("1200")] = "600"
+    assert main(half) == 0
+    return tmp_path / "half"
+
+
+def contents(directory):
+    return {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def refusal_keeps_everything(directory, refused, arguments, told):
+    before = contents(directory)
+    refused([*arguments, "--out", str(directory)], told)
+    assert contents(directory) == before
+
+
+def test_other_checkpoints_are_refused(stopped, refused, capsys, monkeypatch):
+    capsys.readouterr()
+    path = checkpoint.path_of(stopped)
+    good = path.read_bytes()
+    for bad, told in (
+        (good[:-1000], "damaged"),
+        (good[:-1] + bytes([good[-1] ^ 1]), "damaged"),
+        (b"", "damaged"),
+    ):
+        path.write_bytes(bad)
+        refusal_keeps_everything(stopped, refused, JOB, told)
+    path.write_bytes(good)
+    monkeypatch.setattr("qduet.__version__", "0.0.1")
+    refusal_keeps_everything(stopped, refused, JOB, "0.1.0 there, 0.0.1 here")
+
+
+def test_a_checkpoint_of_other_shapes_is_refused(stopped, refused, capsys, monkeypatch):
+    capsys.readouterr()
+    state = json.dumps({"step": 600, "blocks": 0, "stretch_seconds": 0, "elapsed": 1, "rows": []})
+    arrays, metadata = checkpoint.tensors.read(checkpoint.path_of(stopped))
+    arrays["runs.replay.actions"] = arrays["runs.replay.actions"][:, :-4]
+    checkpoint.tensors.write(checkpoint.path_of(stopped), arrays, {**metadata, "state": state})
+    told = "'runs.replay.actions' is int8(4, 400) there, int8(4, 404) here"
+    refusal_keeps_everything(stopped, refused, JOB, told)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"dqn": "dueling_dqn"}, "other settings"),
+        ({"5": "6"}, "episodes is 5 there, 6 here"),
+        ({"1200": "1800", "600": "900"}, "evaluate_every is 600 there, 900 here"),
+        ({"1200": "600"}, "not lowered to 600"),
+    ],
+)
+def test_other_settings_in_the_directory_are_refused(whole, refused, change, told):
+    refusal_keeps_everything(whole, refused, [change.get(x, x) for x in JOB], told)
+
+
+def test_one_process_at_a_time(whole, refused):
+    from qduet.resuming import claimed
+
+    with claimed(whole):
+        refusal_keeps_everything(whole, refused, JOB, "another qduet train is at work")
+
+
+def test_a_finished_job_without_checkpoint_cannot_go_on(whole, place, refused):
+    out = place / "without"
+    shutil.copytree(whole, out)
+    checkpoint.path_of(out).unlink()
+    longer = [{"1200": "1800"}.get(x, x) for x in JOB]
+    refusal_keeps_everything(out, refused, longer, "its checkpoint was not kept")
+
+
+# --- Runs in other company -----------------------------------------------------------------------
+
+
+def close(one, other, label, seed, tolerance):
+    a, b = (weights.load(weights.path_of(d, label, seed)).params for d in (one, other))
+    jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, atol=tolerance), a, b)
+
+
+def test_a_seed_alone_is_the_run_that_it_is_in_a_batch(whole, place):
+    alone = [x for x in JOB if x != "dqn"]
+    alone[alone.index("2")] = "1,"
+    assert main([*alone, "--out", str(place / "alone")]) == 0
+    close(place / "alone", whole, "rdq", 1, 1e-5)
+    for mine in untimed(place / "alone"):
+        named = [mine[key] for key in ("agent", "seed", "step")]
+        (same,) = (r for r in untimed(whole) if [r[k] for k in ("agent", "seed", "step")] == named)
+        assert mine["return_mean"] == same["return_mean"]
+        assert mine["episode_length_mean"] == same["episode_length_mean"]
+        assert float(mine["q_value_mean"]) == pytest.approx(float(same["q_value_mean"]), rel=1e-4)
+
+
+def test_four_devices_give_what_one_gives(whole, place):
+    flag = "--xla_force_host_platform_device_count=4"
+    process = start(*JOB, "--out", str(place / "four"), XLA_FLAGS=flag)
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    assert runs.load(place / "four").config["provenance"]["devices"] == 4
+    for label in ("rdq", "dqn"):
+        for seed in (0, 1):
+            close(place / "four", whole, label, seed, 1e-5)

@@ -1,0 +1,101 @@
+"""Weights come back as they were used; a file that is anything else is refused."""
+
+import jax
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from qduet import agents, networks, weights
+from qduet.agents import make_agent
+from qduet.errors import InputError
+from qduet.minatar import make
+from qduet.weights import Weights
+
+ENV = "MinAtar/Breakout-v1"
+
+
+@pytest.fixture
+def trained():
+    agent = make_agent("rdq", protocol="reference", beta=0.25)
+    env = make(ENV)
+    params = networks.init(jax.random.key(3), env.num_channels, env.num_actions, agent.uniform())
+    b = jax.random.normal(jax.random.key(4), params.adv.b.shape)
+    params = params._replace(adv=params.adv._replace(b=b))
+    return Weights(params, agent, ENV, "rdq-beta0.25", 17, 2_000)
+
+
+def test_weights_come_back_with_what_they_are(trained, tmp_path):
+    path = weights.path_of(tmp_path, "rdq-beta0.25", 17)
+    weights.save(path, trained)
+    found = weights.load(path)
+    assert found[1:] == trained[1:]
+    assert path.name == "rdq-beta0.25-17.safetensors"
+    np.testing.assert_array_equal(found.params.adv_hidden.w, trained.params.adv_hidden.w)
+
+
+def test_the_network_alone_gives_the_values(trained, tmp_path):
+    """This agent shares its advantage bias: the file holds the shared one in every place."""
+    weights.save(tmp_path / "x.safetensors", trained)
+    found = weights.load(tmp_path / "x.safetensors").params
+    np.testing.assert_allclose(found.adv.b, np.full(3, trained.params.adv.b[0]), rtol=1e-6)
+    again = agents.tied(found, trained.agent.family())
+    np.testing.assert_array_equal(again.adv.b, found.adv.b)
+
+
+def test_any_safetensors_reader_can_read_it(trained, tmp_path):
+    weights.save(tmp_path / "x.safetensors", trained)
+    arrays = load_file(tmp_path / "x.safetensors")
+    assert arrays["conv.w"].shape == (36, 16)
+    np.testing.assert_array_equal(arrays["v.w"], trained.params.v.w)
+
+
+@pytest.mark.parametrize("at", [3, 200, -1])
+def test_damage_is_noticed(trained, tmp_path, at):
+    path = tmp_path / "x.safetensors"
+    weights.save(path, trained)
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="damaged"):
+        weights.load(path)
+
+
+def test_a_cut_file_is_damaged(trained, tmp_path):
+    path = tmp_path / "x.safetensors"
+    weights.save(path, trained)
+    for size in (0, 5, 300, 100_000):
+        path.write_bytes(path.read_bytes()[:size])
+        with pytest.raises(InputError, match="damaged"):
+            weights.load(path)
+
+
+def test_other_files_are_refused(trained, tmp_path):
+    path = tmp_path / "x.safetensors"
+    with pytest.raises(InputError, match="does not exist"):
+        weights.load(path)
+    save_file({"a": np.zeros(3)}, path)
+    with pytest.raises(InputError, match="damaged"):
+        weights.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"env_id": "MinAtar/Seaquest-v1"}, "'conv.w' is float32"),
+        ({"env_id": "MinAtar/Braekout-v1"}, "did you mean"),
+    ],
+)
+def test_weights_of_another_network_are_refused(trained, tmp_path, change, told):
+    path = tmp_path / "x.safetensors"
+    weights.save(path, trained._replace(**change))
+    with pytest.raises(InputError, match=told):
+        weights.load(path)
+
+
+def test_settings_of_no_agent_are_refused(trained, tmp_path, monkeypatch):
+    path = tmp_path / "x.safetensors"
+    monkeypatch.setattr(weights.dataclasses, "asdict", lambda agent: {"name": "rdq"})
+    weights.save(path, trained)
+    monkeypatch.undo()
+    with pytest.raises(InputError, match="no weights of a qduet agent"):
+        weights.load(path)
