@@ -51,7 +51,8 @@ def test_every_frame_shows_the_recorded_board_and_values(player, asterix):
     steps, env = asterix.episode, make(asterix.env)
     table = render.colours(env.num_channels, palette="bright")
     colour = {-1: "rgb(0, 0, 0)"} | {i: f"rgb({r}, {g}, {b})" for i, (r, g, b) in enumerate(table)}
-    for t in (0, 7, len(steps.action) - 1):
+    repeated = np.flatnonzero(steps.executed != np.array(env.actions)[steps.action])
+    for t in (0, 7, len(steps.action) - 1, int(repeated[0])):
         player.evaluate(f"shown.show({t})")
         seen = np.asarray(unpack(steps.observations[t], env.num_channels))
         expected = [colour[int(c)] for c in render.top_channel(seen).reshape(-1)]
@@ -69,6 +70,10 @@ def test_every_frame_shows_the_recorded_board_and_values(player, asterix):
         mark = "at random" if steps.random[t] else "chosen"
         assert chosen.split()[0] == ("noop", "left", "up", "right", "down")[steps.action[t]]
         assert mark in chosen
+        executed = player.locator("dl div").last.inner_text().split("\n")
+        sticky = steps.executed[t] != env.actions[steps.action[t]]
+        done = ("noop", "left", "up", "right", "down", "fire")[steps.executed[t]]
+        assert executed == ["executed (sticky)" if sticky else "executed", done]
 
 
 def test_bars_are_as_long_as_their_numbers(player, asterix):

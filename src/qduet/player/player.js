@@ -209,15 +209,15 @@
   }
 
   function factsPart(recording, arrays) {
-    const { actions, agent, frames } = recording;
+    const { actions, frames } = recording;
     const count = actions.length;
     const score = new Int32Array(frames + 1);
     for (let t = 0; t < frames; t++) score[t + 1] = score[t] + arrays.reward[t];
     const list = make("dl", { class: "qp-facts" });
     const fact = (name) => {
-      const value = make("dd", {});
-      list.append(make("div", {}, make("dt", { text: name }), value));
-      return (text) => { value.textContent = text; };
+      const term = make("dt", { text: name }), value = make("dd", {});
+      list.append(make("div", {}, term, value));
+      return (text, note = "") => { term.textContent = name + note; value.textContent = text; };
     };
     const [points, reward] = ["score", "reward"].map(fact);
     const q = fact("Q of the choice"), target = fact("TD target r + γ max Q′");
@@ -230,12 +230,12 @@
       q(over ? "–" : number(arrays.q[t * count + arrays.action[t]]));
       target(over ? "–" : number(arrays.target[t]));
       realised(over ? "–" : number(arrays.returnToGo[t]));
-      const done = over ? "" : words(recording.all_actions[arrays.executed[t]]);
-      const sticky = !over && recording.all_actions[arrays.executed[t]] !== actions[arrays.action[t]];
-      executed(over ? (recording.ended ? "game over" : "recording ends")
-        : sticky ? `${done} (repeated)` : done);
+      const done = over ? "" : recording.all_actions[arrays.executed[t]];
+      const sticky = !over && done !== actions[arrays.action[t]];
+      executed(over ? (recording.ended ? "game over" : "recording ends") : words(done),
+        sticky ? " (sticky)" : "");
     }
-    return { element: list, show, score, discount: agent.discount };
+    return { element: list, show };
   }
 
   function chartPart(recording, arrays, seek) {
