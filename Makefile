@@ -5,10 +5,11 @@ BIN := $(VENV)/bin
 INPUTS := pyproject.toml constraints.txt
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
+RECORDING ?= $(firstword $(wildcard results/*/*-rdq-*-episode*.json out/watch/*-rdq-*-episode*.json))
 FRESH := MinAtar/Breakout-v1 --seeds 3 --steps 10_000 --evaluate-every 2_000 --episodes 30
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test check format bench soak docs clean
+.PHONY: help reproduce test check format bench soak docs gallery clean
 
 help:
 	@echo "make reproduce   set up, compute and draw everything into out/, write out/report.html"
@@ -17,6 +18,7 @@ help:
 	@echo "make bench       time the tabular sweep against plain NumPy"
 	@echo "make soak        compare a million steps of each MinAtar game with the original"
 	@echo "make docs        write the tables and pictures of the documentation anew, from results/"
+	@echo "make gallery     take the README's pictures of out/report.html anew"
 	@echo "make clean       remove .venv and caches (results stay)"
 
 $(VENV)/.made:
@@ -65,6 +67,9 @@ soak: $(VENV)/.installed-dev
 
 docs: $(VENV)/.installed
 	@$(BIN)/python -m qduet.reproduction
+
+gallery: $(VENV)/.installed-dev
+	@$(BIN)/python docs/gallery.py out/report.html docs/images $(RECORDING)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

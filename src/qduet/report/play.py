@@ -9,6 +9,8 @@ from qduet.report.chart import Fact, Part
 from qduet.report.html import Raw, code, details, el, table
 from qduet.report.sources import read_json
 
+ORDER = ("rdq", "dueling_dqn", "dqn")
+
 LARGEST = 9_000_000
 """Bytes of recordings that the page takes; it must stay below 15 MB."""
 
@@ -20,8 +22,14 @@ def load(path: Path) -> dict[str, Any]:
     return document
 
 
+def _place(label: str) -> int:
+    """RDQ first: its two value functions are both in use."""
+    return ORDER.index(label) if label in ORDER else len(ORDER)
+
+
 def show(documents: list[tuple[Path, dict[str, Any]]], name: str) -> Part:
     """The player, and the table of what it plays."""
+    documents = sorted(documents, key=lambda item: (item[1]["game"], _place(item[1]["label"])))
     kept: list[tuple[Path, dict[str, Any]]] = []
     left: list[tuple[Path, dict[str, Any]]] = []
     size = 0
