@@ -80,7 +80,8 @@ def gallery(browser: Browser, page: Path) -> Image.Image:
     whole = Image.new("RGB", (LEFT + RIGHT + 3 * GAP, height + 2 * GAP), GROUND)
     whole.paste(columns[0].crop((0, 0, LEFT, height)), (GAP, GAP))
     whole.paste(columns[1].crop((0, 0, RIGHT, height)), (LEFT + 2 * GAP, GAP))
-    return whole
+    few = Image.Quantize.MAXCOVERAGE  # 256 colours, the rare ones of the player among them
+    return whole.quantize(256, method=few, dither=Image.Dither.NONE)
 
 
 def beginning(recording: Recording, frames: int) -> Recording:
