@@ -259,6 +259,49 @@ def test_a_damaged_file_is_left_out_and_named(tmp_path, capsys):
     assert "qvmax.npz is damaged" in Reader((tmp_path / "page.html").read_text()).text
 
 
+@pytest.mark.parametrize(
+    "name", ["theory.json", "figure4.json", "last-run.json", "b-episode0.json"]
+)
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", '{"seconds": "long", "claims": [3], "panels": 1}']
+)
+def test_documents_that_are_none_are_left_out_and_named(tmp_path, name, content):
+    planted_cells.experiment(tmp_path / "figure5")
+    (tmp_path / name).write_text(content)
+    page, reader = read([tmp_path])
+    if (name, content) == ("last-run.json", "{}"):  # a log that says nothing is no problem
+        assert page.problems == []
+        return
+    (problem,) = page.problems
+    assert str(tmp_path / name) in problem
+    assert problem in reader.text
+
+
+def test_a_file_that_is_no_cell_costs_only_itself(tmp_path):
+    planted_cells.experiment(tmp_path / "figure5")
+    np.savez(tmp_path / "figure5" / "actions-2" / "notes.npz", x=np.zeros(3))
+    page, reader = read([tmp_path])
+    assert len(page.problems) == 1
+    assert "notes.npz" in page.problems[0]
+    assert len(reader.embedded["charts"]["tabular-0"]["groups"]) == 3
+
+
+def test_cells_of_different_settings_are_not_mixed(tmp_path):
+    planted_cells.experiment(tmp_path / "figure5", rules=("q_learning",))
+    planted_cells.experiment(tmp_path / "figure5", rules=("mine",), steps=800)
+    _, reader = read([tmp_path])
+    charts = reader.embedded["charts"]
+    assert [g["id"] for g in charts["tabular-0"]["groups"]] == ["mine"]
+    assert [g["id"] for g in charts["tabular-1"]["groups"]] == ["q_learning"]
+
+
+def test_a_directory_given_twice_is_shown_once(tmp_path):
+    planted.game(tmp_path / "a" / "breakout", "Breakout", np.random.default_rng(0), seeds=[0, 1])
+    _, reader = read([tmp_path, tmp_path / "a", tmp_path / "a" / "breakout"])
+    assert len(reader.embedded["charts"]["deep-0"]["panels"]) == 1
+    assert "deep-1" not in reader.embedded["charts"]
+
+
 # --- The command and the file --------------------------------------------------------------------
 
 

@@ -1,6 +1,6 @@
 """Tabular experiments as they lie on disk, whatever rules they hold.
 
-    for loaded in load(Path("out/figure5"), paths):
+    for loaded in load(Path("out/figure5"), [read(path) for path in paths]):
         loaded.summary[18]["hard_rdq"].best.auc
 
 A cell brings its own settings, so a figure can hold rules that nobody here has heard of, lack
@@ -12,8 +12,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from qduet.errors import InputError
 from qduet.experiments import FIGURES, Results, TabularExperiment
 from qduet.findings import Finding, findings
 from qduet.store import open_cell
@@ -42,38 +41,50 @@ class Loaded(NamedTuple):
         return declared is not None and _is_whole(self.results, declared)
 
 
-def load(folder: Path, paths: list[Path]) -> list[Loaded]:
-    """The experiments whose cells are `paths`: one for each set of shared settings."""
-    kinds: dict[str, list[tuple[Path, dict[str, np.ndarray], dict[str, Any]]]] = {}
-    for path in paths:
-        arrays, settings = open_cell(path)
-        kinds.setdefault(json.dumps([settings[k] for k in SHARED]), []).append(
-            (path, arrays, settings)
-        )
-    return [_experiment(folder, cells) for cells in kinds.values()]
+class CellFile(NamedTuple):
+    """One cell as it was read."""
+
+    path: Path
+    curves: Curves
+    settings: dict[str, Any]
 
 
-def _experiment(
-    folder: Path, found: list[tuple[Path, dict[str, np.ndarray], dict[str, Any]]]
-) -> Loaded:
-    shared = {key: found[0][2][key] for key in SHARED}
+def read(path: Path) -> CellFile:
+    """The cell in a file, or `InputError`."""
+    arrays, settings = open_cell(path)
+    wanted = {*SHARED, "num_actions", "rule", "versions"}
+    if set(arrays) != set(Curves._fields) or not wanted <= set(settings):
+        raise InputError(f"{path} is not a cell of a tabular sweep")
+    return CellFile(path, Curves(**arrays), settings)
+
+
+def load(folder: Path, files: list[CellFile]) -> list[Loaded]:
+    """The experiments that `files` belong to: one for each set of shared settings."""
+    kinds: dict[str, list[CellFile]] = {}
+    for file in files:
+        kinds.setdefault(json.dumps([file.settings[k] for k in SHARED]), []).append(file)
+    return [_experiment(folder, of_a_kind) for of_a_kind in kinds.values()]
+
+
+def _experiment(folder: Path, found: list[CellFile]) -> Loaded:
+    shared = {key: found[0].settings[key] for key in SHARED}
     shared["log_step_sizes"] = tuple(shared["log_step_sizes"])
     declared = FIGURES.get(folder.name)
     experiment = TabularExperiment(
         figure=folder.name,
         title=declared.title if declared else f"{folder.name} (not in the paper)",
         rules=declared.rules if declared else (),
-        actions=tuple(sorted({settings["num_actions"] for _, _, settings in found})),
+        actions=tuple(sorted({file.settings["num_actions"] for file in found})),
         **shared,
     )
     known = [spec.id for spec in experiment.rules]
-    present = {settings["rule"] for _, _, settings in found}
+    present = {file.settings["rule"] for file in found}
     rules = (*(r for r in known if r in present), *sorted(present - set(known)))
     cells: dict[int, dict[str, Curves]] = {n: {} for n in experiment.actions}
     for rule in rules:
-        for _, arrays, settings in found:
-            if settings["rule"] == rule:
-                cells[settings["num_actions"]][rule] = Curves(**arrays)
+        for file in found:
+            if file.settings["rule"] == rule:
+                cells[file.settings["num_actions"]][rule] = file.curves
     results = Results(experiment, rules, cells)
     summary = summarise_all(results)
     whole = declared is not None and _is_whole(results, declared)
@@ -82,8 +93,8 @@ def _experiment(
         results,
         summary,
         findings(results, summary) if whole else [],
-        {(s["num_actions"], s["rule"]): path for path, _, s in found},
-        found[0][2]["versions"],
+        {(f.settings["num_actions"], f.settings["rule"]): f.path for f in found},
+        found[0].settings["versions"],
     )
 
 

@@ -54,13 +54,14 @@ def _assemble(shown: list[Section], files: list[Path], problems: list[str]) -> P
         **provenance(),
         "made": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
     }
+    origins = _provenance(files, problems, made)  # before the header, which lists the problems
     charts_js = [_static(name) for name in ("draw.js", "panel.js", "charts.js")]
     scripts = (*charts_js, player.script(), _static("page.js"))
     body = el(
         "body",
         el("a", "Skip to the results", href="#main", class_="skip"),
         _header(shown, parts, problems, made),
-        el("main", [_section(s) for s in shown], _provenance(files, problems, made), id="main"),
+        el("main", [_section(s) for s in shown], origins, id="main"),
         Raw(player.embedded({"charts": charts, "data": data, "made": made}, "qduet-data")),
         *(Raw(f"<script>{text}</script>") for text in scripts),
     )

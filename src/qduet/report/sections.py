@@ -11,7 +11,7 @@ from qduet.certificate import Certificate, certify
 from qduet.errors import InputError
 from qduet.report import cells, certificate, deep, deep_text, graph, play, tabular, theory
 from qduet.report.chart import Part
-from qduet.report.sources import Found, read_json
+from qduet.report.sources import Found
 from qduet.runs import Runs, load
 
 
@@ -41,14 +41,17 @@ def attempt(problems: list[str], function: Callable[..., Any], *arguments: Any) 
     try:
         return function(*arguments)
     except InputError as error:
-        problems.append(str(error))
+        if str(error) not in problems:
+            problems.append(str(error))
         return None
 
 
 def _tabular(found: Found, problems: list[str]) -> Section:
     parts: list[Part] = []
     for folder, paths in found.cells.items():
-        for loaded in attempt(problems, cells.load, folder, paths) or ():
+        read = [attempt(problems, cells.read, path) for path in paths]
+        files = [file for file in read if file is not None]
+        for loaded in attempt(problems, cells.load, folder, files) or ():
             parts.append(tabular.show(loaded, f"tabular-{len(parts)}"))
     lead = (
         "Rules on the paper’s 4-state problem. An AUC is the mean of an error curve, in percent of "
@@ -57,9 +60,8 @@ def _tabular(found: Found, problems: list[str]) -> Section:
     if not parts:
         lead = "No tabular results were given; qduet reproduce makes them."
     for path in found.last_runs:
-        log = attempt(problems, read_json, path)
-        if log is not None:
-            parts.append(tabular.show_run(path, log))
+        log = attempt(problems, tabular.show_run, path)
+        parts += [log] if log is not None else []
     return Section("tabular", "Tabular experiments", lead, parts)
 
 

@@ -7,11 +7,12 @@ Results are told by their files: cells of `qduet reproduce`, directories of `qdu
 JSON that `qduet theory --out` and the figures leave, recordings of `qduet watch`.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,12 +49,15 @@ class Found:
 def find(directories: Iterable[Path]) -> Found:
     """Everything in `directories` and below."""
     found = Found()
+    seen: set[Path] = set()
     for directory in directories:
         if not directory.is_dir():
             raise InputError(f"{directory} is not a directory; give directories of results")
         for root, folders, names in os.walk(directory):
             folders[:] = sorted(f for f in folders if f[0] != "." and f not in SKIPPED)
-            _sort_in(found, Path(root), set(names))
+            if Path(root).resolve() not in seen:
+                _sort_in(found, Path(root), set(names))
+            seen.add(Path(root).resolve())
     return found
 
 
@@ -71,9 +75,24 @@ def _sort_in(found: Found, folder: Path, names: set[str]) -> None:
     found.drawn += [folder / name for name in DRAWN if name in names]
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path) -> dict[str, Any]:
     """The JSON document of a file; `InputError` if it is none."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         raise InputError(f"{path} is damaged: it is not JSON") from None
+    if not isinstance(document, dict):
+        raise InputError(f"{path} is damaged: it holds no settings or results")
+    return document
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turns what goes wrong within, for a document that lacks something, into an `InputError`."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        what = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise InputError(f"{path} is not what qduet wrote there ({what})") from None

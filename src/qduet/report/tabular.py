@@ -11,6 +11,7 @@ from qduet.figures.style import look_of
 from qduet.report.cells import Loaded
 from qduet.report.chart import Fact, Part, finite, group, series
 from qduet.report.html import Raw, code, details, el, table
+from qduet.report.sources import read_json, reading
 from qduet.summary import RuleSummary
 from qduet.summary import table as summary_table
 
@@ -56,15 +57,21 @@ def show(loaded: Loaded, name: str) -> Part:
     return Part(html, {name: chart}, {name: data}, _facts(loaded, name))
 
 
-def show_run(path: Path, log: dict[str, Any]) -> Part:
+def show_run(path: Path) -> Part:
     """What the log of the last ``qduet reproduce`` says: how long, and on what machine."""
+    log = read_json(path)
+    with reading(path):
+        return Part(Raw(""), {}, {}, tuple(_run_facts(path, log)))
+
+
+def _run_facts(path: Path, log: dict[str, Any]) -> list[Fact]:
     facts = []
     if "seconds" in log:
         what = ", ".join(map(str, log.get("figures", ())))
         facts.append(Fact("time", f"{what}: {log['seconds']:.1f} s", None, str(path)))
     known = [f"{key} {log[key]}" for key in ("device", "qduet", "jax", "python") if log.get(key)]
     facts.append(Fact("where", f"Tabular experiments: {', '.join(known)}", None, str(path)))
-    return Part(Raw(""), {}, {}, tuple(facts))
+    return facts
 
 
 def _facts(loaded: Loaded, name: str) -> tuple[Fact, ...]:

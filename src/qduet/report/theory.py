@@ -7,7 +7,7 @@ from typing import Any
 from qduet.figures.style import Look
 from qduet.report.chart import DASHES, Fact, Part, group
 from qduet.report.html import code, el, table
-from qduet.report.sources import read_json
+from qduet.report.sources import read_json, reading
 
 CAPTIONS = {
     "figure4": (
@@ -31,6 +31,11 @@ CAPTIONS = {
 def show_claims(path: Path, name: str) -> Part:
     """The claims of a ``theory.json``, with their verdicts."""
     document = read_json(path)
+    with reading(path):
+        return _claims(path, document, name)
+
+
+def _claims(path: Path, document: dict[str, Any], name: str) -> Part:
     rows = []
     for claim in document["claims"]:
         verdict = "holds" if claim["holds"] else f"FAILS on {claim['failures']}"
@@ -78,6 +83,11 @@ def _margin(value: Any) -> str:
 def show_drawn(path: Path, name: str) -> Part:
     """A figure whose lines were written beside its picture (`qduet.figures.drawn`)."""
     document = read_json(path)
+    with reading(path):
+        return _drawn(path, document, name)
+
+
+def _drawn(path: Path, document: dict[str, Any], name: str) -> Part:
     title, caption = CAPTIONS[path.stem]
     looks: dict[str, Look] = {}
     for panel in document["panels"]:
