@@ -230,6 +230,17 @@ def test_without_runs_the_published_curves_stand_alone(tmp_path):
     assert len(reader.embedded["charts"]["published"]["panels"]) == 5
 
 
+def test_a_page_of_ones_own_runs_has_nothing_else_in_it(tmp_path):
+    config = planted.config("Breakout", seeds=[0, 1], agents=("rdq",), protocol="paper")
+    runs.write(tmp_path / "b", config, planted.rows(config, {"rdq": np.ones((2, 11))}))
+    _, reader = read([tmp_path])
+    assert list(reader.embedded["charts"]) == ["deep-0"]
+    assert "Not here" in reader.text
+    assert "No tabular results were given" in reader.text
+    assert "its protocol is 'paper'" in reader.text
+    assert {"tabular", "theory", "certificate"}.isdisjoint(reader.ids)
+
+
 def test_a_short_training_is_labelled_as_one(tmp_path):
     options = {"seeds": [0, 1], "steps": 10_000, "evaluate_every": 5_000, "protocol": "paper"}
     config = planted.config("Breakout", agents=("rdq",), **options)

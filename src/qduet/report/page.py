@@ -61,7 +61,7 @@ def _assemble(shown: list[Section], files: list[Path], problems: list[str]) -> P
         "body",
         el("a", "Skip to the results", href="#main", class_="skip"),
         _header(shown, parts, problems, made),
-        el("main", [_section(s) for s in shown], origins, id="main"),
+        el("main", [_section(s) for s in shown if not s.empty], _absent(shown), origins, id="main"),
         Raw(player.embedded({"charts": charts, "data": data, "made": made}, "qduet-data")),
         *(Raw(f"<script>{text}</script>") for text in scripts),
     )
@@ -84,7 +84,7 @@ def _static(name: str) -> str:
 def _header(
     shown: list[Section], parts: list[Part], problems: list[str], made: dict[str, Any]
 ) -> Raw:
-    links = [el("li", el("a", s.title, href=f"#{s.id}")) for s in shown]
+    links = [el("li", el("a", s.title, href=f"#{s.id}")) for s in shown if not s.empty]
     links.append(el("li", el("a", "Settings and provenance", href="#provenance")))
     options = [el("option", text, value=text) for text in ("auto", "light", "dark")]
     menu = el("select", options, id="theme")
@@ -150,6 +150,12 @@ def _section(section: Section) -> Raw:
     return el(
         "section", heading, el("p", section.lead), [p.html for p in section.parts], id=section.id
     )
+
+
+def _absent(shown: list[Section]) -> Raw | None:
+    """What the page could show, and had nothing for."""
+    lines = [el("li", el("b", s.title), ": ", s.lead) for s in shown if s.empty]
+    return el("section", el("h2", "Not here"), el("ul", lines), id="absent") if lines else None
 
 
 # --- Settings and provenance ---------------------------------------------------------------------

@@ -21,7 +21,13 @@ class Section(NamedTuple):
     id: str
     title: str
     lead: str
+    """What it shows; or, if it shows nothing, why."""
     parts: list[Part]
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to see."""
+        return not any(part.html for part in self.parts)
 
 
 def sections(found: Found, problems: list[str]) -> list[Section]:
@@ -30,7 +36,7 @@ def sections(found: Found, problems: list[str]) -> list[Section]:
     return [
         _tabular(found, problems),
         _theory(found, problems),
-        _deep(groups),
+        _deep(found, groups),
         _play(found, problems),
         _certificate(found, groups, problems),
     ]
@@ -66,7 +72,7 @@ def _tabular(found: Found, problems: list[str]) -> Section:
 
 
 def _theory(found: Found, problems: list[str]) -> Section:
-    parts = [graph.show("figure1")]
+    parts = [graph.show("figure1")] if found.of_the_paper else []
     once = {path.stem: path for path in reversed(found.drawn)}
     for stem in sorted(once):
         parts.append(attempt(problems, theory.show_drawn, once[stem], stem))
@@ -96,18 +102,19 @@ def _longest(runs: list[Runs]) -> int:
     return max(int(item.config["steps"]) for item in runs)
 
 
-def _deep(groups: Groups) -> Section:
+def _deep(found: Found, groups: Groups) -> Section:
     parts = [
         deep.show(parent, runs, f"deep-{i}") for i, (parent, runs) in enumerate(groups.items())
     ]
-    if not any(deep_text.is_figure6(runs) for runs in groups.values()):
+    if found.of_the_paper and not any(map(deep_text.is_figure6, groups.values())):
         parts.insert(0, deep.show_published("published"))
     lead = (
         "DQN, Dueling DQN and RDQ are one family, Q = w·V + A − c·mean(A) with a penalty β; each "
         "seed is a run of its own."
     )
     if not groups:
-        lead += " No training runs were given; qduet train makes them."
+        none = "No training runs were given; qduet train makes them."
+        lead = f"{lead} {none}" if parts else none
     return Section("minatar", "MinAtar", lead, parts)
 
 
@@ -128,7 +135,8 @@ def _certificate(found: Found, groups: Groups, problems: list[str]) -> Section:
     """The paper’s claims, and our runs against the published ones."""
     parts: list[Part] = []
     refused: list[str] = []
-    reproduced = next((folder.parent for folder in found.cells), None)
+    whole = [folder.parent for folder in found.cells if (folder / "summary.json").exists()]
+    reproduced = whole[0] if whole else None
     admitted: list[tuple[Path, Certificate]] = []
     for parent, runs in groups.items():
         made = attempt(refused, certify, [item.directory for item in runs])
@@ -136,14 +144,13 @@ def _certificate(found: Found, groups: Groups, problems: list[str]) -> Section:
             admitted.append((parent, made))
     if admitted or found.theory or reproduced:
         first = [item.directory for item in groups[admitted[0][0]]] if admitted else []
-        whole = attempt(problems, _certify_all, first, reproduced)
+        made = attempt(problems, _certify_all, first, reproduced)
         title = "The paper’s claims" + (", and our runs beside the published ones" if first else "")
-        if whole is not None:
-            parts.append(certificate.show(whole, "certificate-0", title, first))
-    for i, (parent, made) in enumerate(admitted[1:], 1):
-        cells = made._replace(claims=())
-        name = f"certificate-{i}"
-        parts.append(certificate.show(cells, name, f"The runs in {parent}", [parent]))
+        if made is not None:
+            parts.append(certificate.show(made, "certificate-0", title, first))
+    for i, (parent, other) in enumerate(admitted[1:], 1):
+        only_cells, name = other._replace(claims=()), f"certificate-{i}"
+        parts.append(certificate.show(only_cells, name, f"The runs in {parent}", [parent]))
     lead = (
         "A cell agrees if its difference to the published score is shown to be smaller than what "
         "another seed changes."

@@ -41,6 +41,11 @@ class Found:
     recordings: list[Path] = dataclasses.field(default_factory=list)
 
     @property
+    def of_the_paper(self) -> bool:
+        """Whether there is something besides training runs and recordings, which anyone has."""
+        return bool(self.cells or self.theory or self.drawn)
+
+    @property
     def empty(self) -> bool:
         """Whether there is nothing to show."""
         return not (self.cells or self.runs or self.theory or self.recordings)
