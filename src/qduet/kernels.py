@@ -5,8 +5,8 @@ training that moves only what must be moved:
 
     features         packed observations → the convolution's output; no windows in memory
     band_gradient    its gradient, again straight from the packed bits
-    hidden_update    a hidden layer's weight gradient xᵀ dz, Adam's step with it, and the gradient
-                     dz wᵀ handed down: weights and moments are read once and written once
+    hidden_update    a hidden layer's gradient xᵀ dz and Adam's step with it: the gradient is never
+                     in memory, weights and moments are read once and written once
 
 They are written for one run; ``vmap`` adds the runs. `qduet.steps` holds the same three steps in
 plain jax.numpy and chooses. Products of float32 are TF32 here, as XLA's own are by default on these
@@ -34,6 +34,9 @@ OUT = SIDE * FILTERS
 DEPTH = 64
 """Inputs that a product takes at a time."""
 
+PARTS = 2
+"""Pieces of a minibatch whose gradients are computed side by side and added in order."""
+
 Ref = Any
 
 
@@ -54,25 +57,24 @@ def _options(interpret: bool, warps: int) -> dict[str, Any]:
 
 
 def _divide(x: jax.Array, by: int) -> jax.Array:
-    """x // by for x ≥ 0, without a sign's care."""
+    """The quotient for x ≥ 0, without a sign's care."""
     return jax.lax.div(x, jnp.full_like(x, by))
 
 
 def _windows(
-    packed: Ref, rows: jax.Array, first: Any, num_channels: int, limit: jax.Array | int
+    packed: Ref, rows: jax.Array, k: jax.Array, num_channels: int, limit: jax.Array | int
 ) -> jax.Array:
-    """``[rows, DEPTH]``: inputs `first` … of the windows; row r is line r % 8 of observation r // 8.
+    """Inputs `k` of the windows `rows`, which broadcast together.
 
-    Input k = 30 c + 10 dy + x of line y is bit 100 c + 10 (y + dy) + x; after the last comes a 1.
+    Row r is line r % 8 of observation r // 8. Input k = 30 c + 10 dy + x of line y is bit
+    100 c + 10 (y + dy) + x of the observation; after the last channel comes a 1.
     """
-    k = first + jnp.arange(DEPTH)
-    channel = _divide(k, WINDOW)
-    bit = (ROW * (rows & (SIDE - 1)))[:, None] + ((BOARD - WINDOW) * channel + k)[None]
-    which = jnp.broadcast_to(_divide(rows, SIDE)[:, None], bit.shape)
-    there = ((rows < limit)[:, None]) & (k < WINDOW * num_channels)[None]
+    bit = ROW * (rows & (SIDE - 1)) + ((BOARD - WINDOW) * _divide(k, WINDOW) + k)
+    which = jnp.broadcast_to(_divide(rows, SIDE), bit.shape)
+    there = (rows < limit) & (k < WINDOW * num_channels)
     byte = triton.load(packed.at[which, bit >> 3], mask=there, other=0)
     value = (byte.astype(jnp.int32) >> (bit & 7)) & 1
-    return jnp.where((k == WINDOW * num_channels)[None], 1, value).astype(jnp.float32)
+    return jnp.where(k == WINDOW * num_channels, 1, value).astype(jnp.float32)
 
 
 def _band(w: Ref, first: int, columns: jax.Array, num_channels: int) -> jax.Array:
@@ -100,14 +102,15 @@ def features(packed: jax.Array, w: jax.Array, *, interpret: bool = False) -> jax
     n, num_bytes = packed.shape
     num_channels = w.shape[0] // (KERNEL * KERNEL)
     each = 16 if n > 1 else 1
-    height, width = (SIDE * each, OUT) if n > 1 else (16, 32)
+    height, width = (SIDE * each, 64) if n > 1 else (16, 32)
 
     def kernel(packed: Ref, w: Ref, out: Ref) -> None:
         rows, columns = jnp.arange(height), pl.program_id(1) * width + jnp.arange(width)
         limit = SIDE * jnp.minimum(each, n - each * pl.program_id(0))
         total = jnp.zeros((height, width), jnp.float32)
         for first in range(0, depth_of(num_channels), DEPTH):
-            x = _windows(packed, rows, first, num_channels, limit)
+            k = first + jnp.arange(DEPTH)
+            x = _windows(packed, rows[:, None], k[None], num_channels, limit)
             total += _dot(x, _band(w, first, columns, num_channels), (1, 0))
         at = jnp.broadcast_to(rows[:, None], total.shape)
         to = jnp.broadcast_to(jnp.arange(width)[None], total.shape)
@@ -123,7 +126,7 @@ def features(packed: jax.Array, w: jax.Array, *, interpret: bool = False) -> jax
         out_specs=pl.BlockSpec((SIDE * each, width), lambda i, j: (i, j)),
         out_shape=jax.ShapeDtypeStruct((SIDE * n, OUT), jnp.float32),
         name="features",
-        **_options(interpret, 8 if n > 1 else 4),
+        **_options(interpret, 4),
     )(packed, w)
     return out.reshape(n, SIDE * OUT)
 
@@ -137,32 +140,33 @@ def band_gradient(
     """
     n, num_bytes = packed.shape
     num_channels = num_bytes * 8 // BOARD
-    depth, tile = depth_of(num_channels), 64
+    depth, lines, tile = depth_of(num_channels), SIDE * n // PARTS, 64
     by_line = [a.reshape(SIDE * n, OUT) for a in (x, *dx)]
 
     def kernel(packed: Ref, x: Ref, *dx_and_out: Ref) -> None:
         *dx, out = dx_and_out
-        k = pl.program_id(0) * DEPTH
+        k = pl.program_id(0) * DEPTH + jnp.arange(DEPTH)
         total = jnp.zeros((DEPTH, OUT), jnp.float32)
-        for start in range(0, SIDE * n, tile):
-            window = _windows(packed, start + jnp.arange(tile), k, num_channels, SIDE * n)
-            here = slice(start, start + tile)
+        for start in range(0, lines, tile):
+            rows, here = start + jnp.arange(tile), slice(start, start + tile)
+            window = _windows(packed, rows[None], k[:, None], num_channels, lines)
             d = sum(part[here, :] for part in dx)
-            total += _dot(window, jnp.where(x[here, :] > 0, d, 0.0), (0, 0))
+            total += _dot(window, jnp.where(x[here, :] > 0, d, 0.0), (1, 0))
         out[...] = total
 
-    return pl.pallas_call(
+    part = pl.pallas_call(
         kernel,
-        grid=(depth // DEPTH,),
+        grid=(depth // DEPTH, PARTS),
         in_specs=[
-            pl.BlockSpec((n, num_bytes), lambda i: (0, 0)),
-            *[pl.BlockSpec((SIDE * n, OUT), lambda i: (0, 0)) for _ in by_line],
+            pl.BlockSpec((n // PARTS, num_bytes), lambda i, j: (j, 0)),
+            *[pl.BlockSpec((lines, OUT), lambda i, j: (j, 0)) for _ in by_line],
         ],
-        out_specs=pl.BlockSpec((DEPTH, OUT), lambda i: (i, 0)),
-        out_shape=jax.ShapeDtypeStruct((depth, OUT), jnp.float32),
+        out_specs=pl.BlockSpec((None, DEPTH, OUT), lambda i, j: (j, i, 0)),
+        out_shape=jax.ShapeDtypeStruct((PARTS, depth, OUT), jnp.float32),
         name="band_gradient",
         **_options(interpret, 4),
     )(packed, *by_line)
+    return part.sum(axis=0)
 
 
 def hidden_update(
@@ -173,37 +177,34 @@ def hidden_update(
     epsilon: float,
     *,
     interpret: bool = False,
-) -> tuple[Slot, jax.Array]:
-    """Adam's step with xᵀ dz on weights ``[inputs, outputs]``, and dz wᵀ with the old ones.
+) -> Slot:
+    """Adam's step with the gradient xᵀ dz on weights ``[inputs, outputs]``.
 
     `x` is ``[n, inputs]``, `dz` ``[n, outputs]``.
     """
-    n, outputs = dz.shape
-    inputs, tile = x.shape[1], 32
+    inputs, tile = x.shape[1], 16
 
     def kernel(x: Ref, dz: Ref, rate: Ref, p: Ref, m: Ref, v: Ref, *out: Ref) -> None:
-        d = dz[...]
+        gradient = _dot(x[...], dz[...], (0, 0))
         old = Slot(p[...], m[...], v[...])
-        new = adam.step(old, _dot(x[...], d, (0, 0)), Rate(rate[0], rate[1]), epsilon)
-        for ref, value in zip(out, (*new, _dot(d, old.p, (1, 1))), strict=True):
+        new = adam.step(old, gradient, Rate(rate[0], rate[1]), epsilon)
+        for ref, value in zip(out, new, strict=True):
             ref[...] = value
 
-    weights = pl.BlockSpec((tile, outputs), lambda i: (i, 0))
-    across = pl.BlockSpec((n, tile), lambda i: (0, i))
-    like = lambda a: jax.ShapeDtypeStruct(a.shape, a.dtype)
-    *new, dx = pl.pallas_call(
+    weights = pl.BlockSpec((tile, dz.shape[1]), lambda i: (i, 0))
+    new = pl.pallas_call(
         kernel,
         grid=(inputs // tile,),
         in_specs=[
-            across,
+            pl.BlockSpec((x.shape[0], tile), lambda i: (0, i)),
             pl.BlockSpec(dz.shape, lambda i: (0, 0)),
             pl.BlockSpec((2,), lambda i: (0,)),
             *[weights] * 3,
         ],
-        out_specs=[*[weights] * 3, across],
-        out_shape=[*map(like, slot), like(x)],
+        out_specs=[weights] * 3,
+        out_shape=[jax.ShapeDtypeStruct(a.shape, a.dtype) for a in slot],
         input_output_aliases={3: 0, 4: 1, 5: 2},
         name="hidden_update",
         **_options(interpret, 4),
     )(x, dz, jnp.stack(rate), *slot)
-    return Slot(*new), dx
+    return Slot(*new)

@@ -1,8 +1,8 @@
 """The costly steps of training, batched: in plain jax.numpy, and as kernels where there are some.
 
     x = features(packed, conv)                                       # [n, 1024]
-    slot, dx = hidden_update(x, dz, slot, rate, epsilon)              # for each stream
     dconv = conv_gradient(packed, x, [dx, …], conv)
+    slot = hidden_update(x, dz, slot, rate, epsilon)                 # for each stream
 
 One run's arrays; ``vmap`` adds the runs. What a step computes is said by its plain form; on NVIDIA
 GPUs `qduet.kernels` computes the same (but for rounding) with less memory traffic.
@@ -54,13 +54,11 @@ def conv_gradient(packed: jax.Array, x: jax.Array, dx: Sequence[jax.Array], conv
     return pull_back(gradient)[0]
 
 
-def hidden_update(
-    x: jax.Array, dz: jax.Array, slot: Slot, rate: Rate, epsilon: float
-) -> tuple[Slot, jax.Array]:
-    """Adam's step with xᵀ dz on weights ``[inputs, outputs]``, and dz wᵀ with the old ones."""
+def hidden_update(x: jax.Array, dz: jax.Array, slot: Slot, rate: Rate, epsilon: float) -> Slot:
+    """Adam's step with the gradient xᵀ dz on weights ``[inputs, outputs]``."""
 
-    def plain(x: jax.Array, dz: jax.Array, slot: Slot, rate: Rate) -> tuple[Slot, jax.Array]:
-        return adam.step(slot, x.T @ dz, rate, epsilon), dz @ slot.p.T
+    def plain(x: jax.Array, dz: jax.Array, slot: Slot, rate: Rate) -> Slot:
+        return adam.step(slot, x.T @ dz, rate, epsilon)
 
     if not kernels.fits(len(x)):
         return plain(x, dz, slot, rate)

@@ -99,7 +99,7 @@ def _init_layer(key: jax.Array, shape: tuple[int, int], uniform: jax.Array) -> L
 
 
 def windows(bits: jax.Array) -> jax.Array:
-    """``[C, 100] -> [8, 30 C + 1]``: for each row of the 8×8 map the three rows it sees, and a 1."""
+    """``[C, 100] -> [8, 30 C + 1]``: the three rows that each row of the 8×8 map sees, and a 1."""
     rows = [bits[:, 10 * y : 10 * (y + KERNEL)].reshape(-1) for y in range(SIDE)]
     return jnp.concatenate([jnp.stack(rows), jnp.ones((SIDE, 1), bits.dtype)], axis=1)
 

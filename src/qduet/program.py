@@ -27,6 +27,9 @@ from qduet.training import Hyper, Run, Setting
 EVALUATION = 2
 """Purpose of a seed's random streams, besides those of `training`."""
 
+GPU_OPTIONS = {"xla_gpu_command_buffer_scheduling_mode": "CONCURRENT"}
+"""Small kernels that do not need each other (the games are full of them) run side by side."""
+
 MAX_BLOCKS = 64
 """Blocks that one call can take."""
 
@@ -134,7 +137,12 @@ def _compiled(
             out_specs=(runs, PartitionSpec(None, "runs")) if scalars == "sc" else runs,
             check_vma=False,
         )
-    return jax.jit(function, donate_argnums=1 if donate else ())
+    on_gpu = mesh.devices.flat[0].platform == "gpu"
+    return jax.jit(
+        function,
+        donate_argnums=1 if donate else (),
+        compiler_options=GPU_OPTIONS if on_gpu else None,
+    )
 
 
 def _place(split: Sharding, state: Run) -> Run:

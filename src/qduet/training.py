@@ -30,6 +30,7 @@ from qduet.replay import STRIDE, Replay
 INIT, EXPERIENCE = range(2)
 """Purposes of a seed's random streams."""
 
+
 class Adam(NamedTuple):
     """The optimiser's moving averages."""
 
@@ -142,8 +143,8 @@ def learn(
 ) -> tuple[Run, Losses]:
     """One update from a minibatch, after `step` steps.
 
-    The heads and the loss are differentiated by JAX. The layers below follow by hand, so that each
-    hidden layer's gradient, Adam's step and the gradient it hands down are one operation.
+    The heads and the loss are differentiated by JAX. The layers below follow by hand, so that a
+    hidden layer's gradient and Adam's step are one operation.
     """
     agent, params = setting.agent, run.params
     batch = replay.sample(run.replay, step, words)
@@ -163,20 +164,18 @@ def learn(
     rate = adam.rate(hyper.learning_rate, (step - agent.learn_from) // STRIDE + 1)
     move = lambda slot, gradient: adam.step(slot, gradient, rate, agent.adam_epsilon)
     descend = lambda dz, slot: layers.hidden_update(x, dz, slot, rate, agent.adam_epsilon)
-    old: Any = jax.tree.map(Slot, params, run.adam.m, run.adam.v)
-    v_hidden, dx_v = descend(dz.v, old.v_hidden.w)
-    adv_hidden, dx_adv = descend(dz.adv, old.adv_hidden.w)
-    dconv = layers.conv_gradient(batch.observations, x, (dx_v, dx_adv), params.conv)
-    new = Params(
-        conv=Layer(*map(move, old.conv, dconv)),
-        v_hidden=Layer(v_hidden, move(old.v_hidden.b, dz.v.sum(axis=0))),
-        adv_hidden=Layer(adv_hidden, move(old.adv_hidden.b, dz.adv.sum(axis=0))),
-        v=Layer(*map(move, old.v, dv)),
-        adv=Layer(*map(move, old.adv, dadv)),
-    )
-    is_slot = lambda x: isinstance(x, Slot)
-    p, m, v = (jax.tree.map(lambda slot: slot[i], new, is_leaf=is_slot) for i in range(3))
-    return run._replace(params=p, adam=Adam(m, v)), losses
+    old = jax.tree.map(Slot, params, run.adam.m, run.adam.v)
+    dx = dz.v @ params.v_hidden.w.T, dz.adv @ params.adv_hidden.w.T
+    dconv = layers.conv_gradient(batch.observations, x, dx, params.conv)
+    new: Any = {
+        "conv": tuple(map(move, old.conv, dconv)),
+        "v_hidden": (descend(dz.v, old.v_hidden.w), move(old.v_hidden.b, dz.v.sum(0))),
+        "adv_hidden": (descend(dz.adv, old.adv_hidden.w), move(old.adv_hidden.b, dz.adv.sum(0))),
+        "v": tuple(map(move, old.v, dv)),
+        "adv": tuple(map(move, old.adv, dadv)),
+    }
+    pick = lambda i: Params(**{name: Layer(w[i], b[i]) for name, (w, b) in new.items()})
+    return run._replace(params=pick(0), adam=Adam(pick(1), pick(2))), losses
 
 
 def iteration(setting: Setting, hyper: Hyper, run: Run, step: jax.Array) -> tuple[Run, Losses]:

@@ -1,0 +1,92 @@
+"""The GPU kernels, interpreted, against the plain forms; and that they can be lowered for a GPU."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from qduet import adam, kernels, layers, networks
+from qduet.adam import Rate, Slot
+from qduet.minatar.packing import pack, unpack
+from qduet.networks import Layer
+
+
+def case(num_channels, n, seed=0):
+    """Random boards (packed), a convolution, features' cotangents."""
+    keys = jax.random.split(jax.random.key(seed), 5)
+    shape = (n, num_channels, 10)
+    rows = jax.random.bits(keys[0], shape) & jax.random.bits(keys[1], shape) & 0x3FF
+    conv = Layer(
+        jax.random.normal(keys[2], (9 * num_channels, 16)), jax.random.normal(keys[3], (16,))
+    )
+    return jax.vmap(pack)(rows), conv, jax.random.normal(keys[4], (2, n, 1024))
+
+
+def torso(conv, packed, num_channels):
+    """The features by a real convolution, of unpacked boards."""
+    boards = jax.vmap(lambda p: unpack(p, num_channels))(packed).astype(jnp.float32)
+    filters = conv.w.reshape(3, 3, num_channels, 16)
+    dims = ("NHWC", "HWIO", "NHWC")
+    out = jax.lax.conv_general_dilated(boards, filters, (1, 1), "VALID", dimension_numbers=dims)
+    return jax.nn.relu(out + conv.b.reshape(1, 1, 1, 16)).reshape(len(packed), -1)
+
+
+@pytest.mark.parametrize(("num_channels", "n"), [(4, 1), (4, 32), (7, 19), (10, 16)])
+def test_features_are_a_convolution(num_channels, n):
+    packed, conv, _ = case(num_channels, n)
+    want = torso(conv, packed, num_channels)
+    np.testing.assert_allclose(layers.features(packed, conv), want, rtol=1e-4, atol=1e-4)
+    w = jnp.concatenate([conv.w, conv.b[None]])
+    fused = kernels.features(packed, w, interpret=True)
+    np.testing.assert_allclose(fused, want, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("num_channels", "n"), [(4, 32), (7, 16), (10, 16), (4, 5)])
+def test_the_convolutions_gradient_is_autodiffs(num_channels, n):
+    packed, conv, dx = case(num_channels, n)
+    x, pull_back = jax.vjp(lambda conv: torso(conv, packed, num_channels), conv)
+    want = pull_back(dx.sum(axis=0))[0]
+    plain = layers.conv_gradient(packed, x, (dx[0], dx[1]), conv)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3), plain, want)
+    if kernels.fits(n):
+        fused = kernels.band_gradient(packed, x, (dx[0], dx[1]), interpret=True)
+        _, fold = jax.vjp(networks.band, conv)
+        got = fold(fused[: 30 * num_channels + 1])[0]
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3), got, want)
+        assert not fused[30 * num_channels + 1 :].any()
+
+
+def test_a_hidden_layers_update_is_adam_on_its_gradient():
+    keys = jax.random.split(jax.random.key(0), 4)
+    x, dz = jax.random.normal(keys[0], (32, 1024)), jax.random.normal(keys[1], (32, 128))
+    p, m = (jax.random.normal(key, (1024, 128)) for key in keys[2:])
+    slot, rate = Slot(p, m, m * m), Rate(jnp.float32(1e-3), jnp.float32(1.7))
+    want = adam.step(slot, x.T @ dz, rate, 1e-4)
+    for got in (
+        kernels.hidden_update(x, dz, slot, rate, 1e-4, interpret=True),
+        layers.hidden_update(x, dz, slot, rate, 1e-4),
+    ):
+        for a, b in zip(got, want, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
+def test_the_kernels_are_what_a_gpu_gets():
+    """Traced for CUDA, training's steps become Triton kernels; for the CPU they do not."""
+    packed, conv, dx = case(4, 32)
+    slot = Slot(*[jnp.zeros((1024, 128))] * 3)
+    rate = Rate(jnp.float32(1), jnp.float32(1))
+
+    def all_three(packed, x, dz):
+        again = layers.features(packed, conv)
+        gradient = layers.conv_gradient(packed, x, (x,), conv)
+        return again, gradient, layers.hidden_update(x, dz, slot, rate, 1e-4)
+
+    traced = jax.jit(all_three).trace(packed, dx[0], jnp.zeros((32, 128)))
+    calls = lambda platform: traced.lower(lowering_platforms=(platform,)).as_text().count("triton")
+    assert calls("cuda") >= 3
+    assert calls("cpu") == 0
+
+
+@pytest.mark.parametrize(("batch", "fits"), [(1, False), (8, False), (16, True), (48, False)])
+def test_minibatches_that_fit(batch, fits):
+    assert kernels.fits(batch) is fits
