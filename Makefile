@@ -37,7 +37,7 @@ reproduce: $(VENV)/.installed
 	@$(BIN)/qduet theory --out out/theory
 
 test: $(VENV)/.installed-dev
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 check: $(VENV)/.installed-dev
 	@$(BIN)/ruff check .

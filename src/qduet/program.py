@@ -59,7 +59,7 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
     """The programs of a job; nothing is compiled before it is called."""
     members = job.members
     setting = Setting(make(job.env_id), members[0].agent)
-    used = _dividing(devices or jax.local_devices(), len(members))
+    used = dividing(devices or jax.local_devices(), len(members))
     mesh = Mesh(np.array(used), ("runs",))
     split: Sharding = SingleDeviceSharding(used[0])
     if len(used) > 1:
@@ -102,7 +102,7 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
     )
 
 
-def _dividing(devices: Sequence[jax.Device], num_runs: int) -> list[jax.Device]:
+def dividing(devices: Sequence[jax.Device], num_runs: int) -> list[jax.Device]:
     """As many of the devices as cut the runs into equal shares."""
     count = max(n for n in range(1, len(devices) + 1) if num_runs % n == 0)
     return list(devices[:count])
