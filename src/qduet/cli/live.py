@@ -67,7 +67,9 @@ class Display:
         )
         fields: dict[str, Any] = {"step": "", "rate": "", "left": ""}
         self.task = self.bar.add_task("starting", total=job.steps, **fields)
-        self.live = Live(self.bar, console=self.console, transient=True) if sys.stderr.isatty() else None
+        self.live = (
+            Live(self.bar, console=self.console, transient=True) if sys.stderr.isatty() else None
+        )
         self.printed = -LINE_SECONDS
         self.first: tuple[float, int] | None = None
         """Time and step at which this command began to train."""
