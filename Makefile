@@ -48,7 +48,7 @@ reproduce: $(VENV)/.installed
 	@$(BIN)/qduet report -o out/report.html
 
 test: $(VENV)/.installed-dev
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 check: $(VENV)/.installed-dev
 	@$(BIN)/ruff check .

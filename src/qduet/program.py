@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 from qduet import evaluation, training
 from qduet.agents import Losses
@@ -59,9 +59,11 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
     """The programs of a job; nothing is compiled before it is called."""
     members = job.members
     setting = Setting(make(job.env_id), members[0].agent)
-    used = _dividing(devices or jax.local_devices(), len(members))
+    used = dividing(devices or jax.local_devices(), len(members))
     mesh = Mesh(np.array(used), ("runs",))
-    split = NamedSharding(mesh, PartitionSpec("runs"))
+    split: Sharding = SingleDeviceSharding(used[0])
+    if len(used) > 1:
+        split = NamedSharding(mesh, PartitionSpec("runs"))
     stack = lambda trees: jax.device_put(jax.tree.map(lambda *x: jnp.stack(x), *trees), split)
     hypers: Hyper = stack([training.hyper(member.agent) for member in members])
     uniforms = stack([member.agent.uniform() for member in members])
@@ -83,6 +85,7 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
             now(keys),
             episodes=job.episodes,
             discount=setting.agent.discount,
+            mesh=mesh if mesh.size > 1 else None,
             check=check,
         )
         return evaluation.summarise(played)
@@ -99,7 +102,7 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
     )
 
 
-def _dividing(devices: Sequence[jax.Device], num_runs: int) -> list[jax.Device]:
+def dividing(devices: Sequence[jax.Device], num_runs: int) -> list[jax.Device]:
     """As many of the devices as cut the runs into equal shares."""
     count = max(n for n in range(1, len(devices) + 1) if num_runs % n == 0)
     return list(devices[:count])
@@ -142,6 +145,6 @@ def _compiled(
     )
 
 
-def _place(split: NamedSharding, state: Run) -> Run:
+def _place(split: Sharding, state: Run) -> Run:
     placed = jax.tree.map(lambda x: jax.device_put(x, split), state)
     return placed._replace(key=jax.random.wrap_key_data(placed.key))
