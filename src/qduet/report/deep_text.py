@@ -130,7 +130,9 @@ def caption(found: list[Runs]) -> Raw:
                 parts.append(f"{look_of(label, runs.agents).label} {_finite(last)}")
         if parts:
             said.append(f"{title(runs, found)}: {', '.join(parts)}.")
-    drawn = "Solid: these runs, shading 95 % intervals over seeds; dashed: the published scores."
+    drawn = "Shading: 95 % intervals over seeds."
+    if any(runs.config["steps"] >= published.EVALUATE_EVERY for runs in found):
+        drawn += " Solid: these runs; dashed: the published scores of the same agents and games."
     return el("figcaption", "Mean return at the last evaluation. ", " ".join(said), " ", drawn)
 
 

@@ -45,11 +45,28 @@ def table(
     headings: Iterable[Child], rows: Iterable[Iterable[Child]], *, caption: str, numeric: int = 99
 ) -> Raw:
     """A table that scrolls by itself on a narrow screen; columns from `numeric` on hold numbers."""
-    kind = lambda i: "number" if i >= numeric else None
-    head = el("tr", [el("th", h, scope="col", class_=kind(i)) for i, h in enumerate(headings)])
-    body = [el("tr", [el("td", c, class_=kind(i)) for i, c in enumerate(row)]) for row in rows]
+    head = el(
+        "tr",
+        [
+            el("th", h, scope="col", class_="number" if i >= numeric else None)
+            for i, h in enumerate(headings)
+        ],
+    )
+    body = [
+        el("tr", [el("td", c, class_=_kind(c, i >= numeric)) for i, c in enumerate(row)])
+        for row in rows
+    ]
     inner = el("table", el("caption", caption), el("thead", head), el("tbody", body))
     return el("div", inner, class_="scroll", tabindex="0", role="region", aria_label=caption)
+
+
+def _kind(cell: Child, number: bool) -> str | None:
+    """How a cell is set: numbers to the right, short text on one line, long text with room."""
+    if number:
+        return "number"
+    if not isinstance(cell, str) or isinstance(cell, Raw):
+        return None
+    return "short" if len(cell) <= 26 else "long"
 
 
 def details(summary: Child, *children: Child) -> Raw:
