@@ -4,7 +4,7 @@ from pathlib import Path
 
 from qduet.certificate import Certificate
 from qduet.certificate.document import as_document
-from qduet.certificate.tables import certificate_tables, explanation, sentences
+from qduet.certificate.tables import Table, certificate_tables, explanation, sentences
 from qduet.report.chart import Fact, Part
 from qduet.report.html import Raw, el, table
 
@@ -14,10 +14,7 @@ GOOD, BAD = ("agree", "holds"), ("differ", "does not hold")
 def show(certificate: Certificate, name: str, title: str, sources: list[Path]) -> Part:
     """The verdicts of a certificate, cell by cell and claim by claim."""
     said = sentences(certificate)
-    tables = [
-        table(content.headings, [_marked(row) for row in content.rows], caption=content.title)
-        for content in certificate_tables(certificate)
-    ]
+    tables = [_table(content) for content in certificate_tables(certificate)]
     html = el(
         "section",
         el("h3", title),
@@ -37,7 +34,15 @@ def _is_verdict(line: str) -> bool:
     return line.startswith(("In ", "Claims: ")) and line != "Claims: no data."
 
 
-def _marked(row: tuple[str, ...]) -> list[str | Raw]:
-    *others, last = row
-    kind = "yes" if last in GOOD else "no" if last in BAD else None
-    return [*others, el("strong", last, class_=kind) if kind else last]
+def _table(content: Table) -> Raw:
+    """A table whose verdicts stand beside the names, where a narrow screen shows them first."""
+    if content.headings[-1] != "verdict":
+        return table(content.headings, content.rows, caption=content.title)
+    moved = lambda row, last: [*row[:2], last, *row[2:-1]]
+    rows = [moved(row, _marked(row[-1])) for row in content.rows]
+    return table(moved(content.headings, "verdict"), rows, caption=content.title)
+
+
+def _marked(verdict: str) -> str | Raw:
+    kind = "yes" if verdict in GOOD else "no" if verdict in BAD else None
+    return el("strong", verdict, class_=kind) if kind else verdict
