@@ -138,6 +138,10 @@ def test_tabular_curves_are_means_at_the_best_step_size(tmp_path):
     )
     np.testing.assert_allclose(pick(left)["y"], percent[:, best].mean(axis=0), rtol=1e-5)
     np.testing.assert_allclose(pick(centre)["y"], percent.mean(axis=(0, 2)), rtol=1e-5)
+    other = [s for s in left["series"] if s["group"] == "hard_rdq" and s["x"] == "few"]
+    chosen = next(s for s in other if s["when"] == {"actions": "6", "step_size": "1"})
+    np.testing.assert_allclose(chosen["y"], percent[:, 1].mean(axis=0), rtol=1e-3)
+    assert left["grids"]["few"] == [0, 100, 200, 300, 400]
     scaling = next(s for s in right["series"] if s["group"] == "hard_rdq")
     assert scaling["x"] == [2, 6]
     assert scaling["y"][1] == pytest.approx(percent[:, best].mean(), rel=1e-5)

@@ -110,15 +110,15 @@ def test_hovering_reads_the_values_of_every_line(page_from_file, report):
     box = plot.bounding_box()
     page.mouse.move(box["x"] + box["width"] - 14, box["y"] + box["height"] / 2)
     tip = plot.locator(".tip")
-    assert tip.is_visible()
+    sync_api.expect(tip).to_be_visible()
     line = data(page)["charts"]["tabular-0"]["panels"][0]["series"]
-    shown = [s for s in line if s["when"]["actions"] == "6"]
+    shown = [s for s in line if s["when"] == {"actions": "6", "step_size": "best"}]
     text = tip.inner_text()
     assert "Environment steps: 400" in text
     for s in shown:
         assert f"{s['y'][-1]:.2f}" in text
     page.mouse.move(0, 0)
-    assert not tip.is_visible()
+    sync_api.expect(tip).to_be_hidden()
 
 
 def test_the_keyboard_reads_values_too(page_from_file, report):
@@ -181,6 +181,9 @@ def test_another_size_and_another_metric_can_be_chosen(page_from_file, report):
     before = here.locator("path.mean").first.get_attribute("d")
     here.get_by_label("Number of actions |A|").select_option("2")
     assert here.locator("path.mean").first.get_attribute("d") != before
+    at_best = here.locator("path.mean").first.get_attribute("d")
+    here.get_by_label("Curves at α =").select_option(label="0.0498")
+    assert here.locator("path.mean").first.get_attribute("d") != at_best
     deep = chart(page, "deep-0")
     deep.get_by_label("Shown", exact=True).select_option("q_overestimation")
     assert "Overestimation" in deep.locator(".unit").inner_text()
@@ -200,7 +203,7 @@ def test_the_values_are_there_as_a_table(page_from_file, report):
     here = chart(page, "deep-0")
     here.get_by_text("Values of these panels as a table").click()
     rows = here.locator("tbody tr")
-    assert rows.count() == 11
+    sync_api.expect(rows).to_have_count(11)
     line = data(page)["charts"]["deep-0"]["panels"][0]["series"][0]
     assert f"{line['y'][-1]:.2f}" in rows.last.inner_text()
 

@@ -8,7 +8,8 @@ agent), which the reader can switch off, and may be tied to what the reader sele
      "seeds": true, "log": true,
      "panels":  [{"title": …, "x": {"label": …}, "y": {"label": …}, "series": [series(…), …]}]}
 
-A value that is not finite is null.
+A value that is not finite is null. Series that share their x name it: ``"x": "few"`` is
+``panel["grids"]["few"]``.
 """
 
 from collections.abc import Mapping, Sequence

@@ -55,7 +55,7 @@ def _assemble(shown: list[Section], files: list[Path], problems: list[str]) -> P
         "made": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
     }
     origins = _provenance(files, problems, made)  # before the header, which lists the problems
-    charts_js = [_static(name) for name in ("draw.js", "panel.js", "charts.js")]
+    charts_js = [_static(name) for name in ("draw.js", "picture.js", "panel.js", "charts.js")]
     scripts = (*charts_js, player.script(), _static("page.js"))
     body = el(
         "body",

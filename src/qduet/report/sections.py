@@ -9,7 +9,17 @@ from typing import Any, NamedTuple
 
 from qduet.certificate import Certificate, certify
 from qduet.errors import InputError
-from qduet.report import cells, certificate, deep, deep_text, graph, play, tabular, theory
+from qduet.report import (
+    cells,
+    certificate,
+    deep,
+    deep_text,
+    graph,
+    play,
+    tabular,
+    tabular_text,
+    theory,
+)
 from qduet.report.chart import Part
 from qduet.report.sources import Found
 from qduet.runs import Runs, load
@@ -66,7 +76,7 @@ def _tabular(found: Found, problems: list[str]) -> Section:
     if not parts:
         lead = "No tabular results were given; qduet reproduce makes them."
     for path in found.last_runs:
-        log = attempt(problems, tabular.show_run, path)
+        log = attempt(problems, tabular_text.show_run, path)
         parts += [log] if log is not None else []
     return Section("tabular", "Tabular experiments", lead, parts)
 

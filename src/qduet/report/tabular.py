@@ -1,24 +1,22 @@
 """The tabular figures on the page: charts, tables and verdicts of what `cells` has loaded."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from qduet import stats
-from qduet.experiments import FIGURES, TabularExperiment
 from qduet.figures.style import look_of
+from qduet.report import tabular_text
 from qduet.report.cells import Loaded
-from qduet.report.chart import Fact, Part, finite, group, series
-from qduet.report.html import Raw, code, details, el, table
-from qduet.report.sources import read_json, reading
-from qduet.summary import RuleSummary
+from qduet.report.chart import Part, finite, group, series
+from qduet.report.html import el
 from qduet.summary import table as summary_table
 
-SEED_POINTS = 50
-"""The curve of a single seed is drawn with about so many points."""
+FEW_POINTS = 50
+"""The curves of single seeds, and of all step sizes, are drawn with about so many points."""
 
-# --- The chart -----------------------------------------------------------------------------------
+BEST = "best"
+"""The choice of each rule's best step size; the others are numbered."""
 
 
 def show(loaded: Loaded, name: str) -> Part:
@@ -32,7 +30,14 @@ def show(loaded: Loaded, name: str) -> Part:
                 "label": "Number of actions |A|",
                 "values": [str(n) for n in experiment.actions],
                 "initial": shown,
-            }
+            },
+            {
+                "id": "step_size",
+                "label": "Curves at α =",
+                "values": [BEST, *(str(k) for k in range(len(experiment.step_sizes)))],
+                "labels": ["each rule’s best", *(f"{a:.4f}" for a in experiment.step_sizes)],
+                "initial": BEST,
+            },
         ],
         "groups": [
             group(rule, look_of(rule, loaded.results.rules)) for rule in loaded.results.rules
@@ -41,98 +46,25 @@ def show(loaded: Loaded, name: str) -> Part:
         "log": True,
         "panels": [_curves(loaded), _step_sizes(loaded), _scaling(loaded)],
     }
-    missing = _missing(loaded)
+    missing = tabular_text.missing(loaded)
     html = el(
         "section",
-        el("h3", _heading(experiment)),
-        el("p", _setting(experiment), class_="setting"),
+        el("h3", tabular_text.heading(experiment)),
+        el("p", tabular_text.setting(experiment), class_="setting"),
         el("p", missing, class_="missing") if missing else None,
-        el("figure", el("div", data_chart=name, class_="chart"), _caption(loaded)),
-        _verdicts(loaded),
-        _table(loaded),
+        el("figure", el("div", data_chart=name, class_="chart"), tabular_text.caption(loaded)),
+        tabular_text.verdicts(loaded),
+        tabular_text.numbers(loaded),
         id=name,
         class_="item",
     )
     data = {"table": summary_table(summary), "source": str(loaded.folder)}
-    return Part(html, {name: chart}, {name: data}, _facts(loaded, name))
-
-
-def show_run(path: Path) -> Part:
-    """What the log of the last ``qduet reproduce`` says: how long, and on what machine."""
-    log = read_json(path)
-    with reading(path):
-        return Part(Raw(""), {}, {}, tuple(_run_facts(path, log)))
-
-
-def _run_facts(path: Path, log: dict[str, Any]) -> list[Fact]:
-    facts = []
-    if "seconds" in log:
-        what = ", ".join(map(str, log.get("figures", ())))
-        facts.append(Fact("time", f"{what}: {log['seconds']:.1f} s", None, str(path)))
-    known = [f"{key} {log[key]}" for key in ("device", "qduet", "jax", "python") if log.get(key)]
-    facts.append(Fact("where", f"Tabular experiments: {', '.join(known)}", None, str(path)))
-    return facts
-
-
-def _facts(loaded: Loaded, name: str) -> tuple[Fact, ...]:
-    experiment = loaded.results.experiment
-    scale = "at the paper’s scale" if loaded.known else "not at the paper’s scale"
-    runs = sum(
-        curves.diverged_at.size for by in loaded.results.cells.values() for curves in by.values()
-    )
-    what = f"{_heading(experiment)}: {runs:,} runs, {scale}"
-    run = Fact("run", what, name, str(loaded.folder))
-    if not loaded.findings:
-        return (run,)
-    held = sum(finding.holds for finding in loaded.findings)
-    total = len(loaded.findings)
-    kind = "agrees" if held == total else "differs"
-    figure = _heading(experiment).partition(":")[0]
-    return run, Fact(kind, f"{figure}: {held} of {total} statements of the paper hold", name)
-
-
-def _heading(experiment: TabularExperiment) -> str:
-    number = experiment.figure.removeprefix("figure")
-    return (
-        f"Figure {number}: {experiment.title}" if experiment.figure in FIGURES else experiment.title
-    )
-
-
-def _setting(experiment: TabularExperiment) -> str:
-    seeds = f"{experiment.seeds} seeds" if experiment.seeds > 1 else "a single seed (no intervals)"
-    return (
-        f"Problem “{experiment.problem}”, |A| ∈ {{{', '.join(map(str, experiment.actions))}}}; "
-        f"{seeds}, {experiment.steps:,} steps, {len(experiment.step_sizes)} step sizes; "
-        f"protocol={experiment.protocol}."
-    )
-
-
-def _missing(loaded: Loaded) -> str:
-    """What the reader might expect to see here, and will not."""
-    experiment, notes = loaded.results.experiment, []
-    declared = FIGURES.get(experiment.figure)
-    wanted = {spec.id for spec in declared.rules} if declared else set()
-    absent = [
-        f"{rule} at |A| = {n}"
-        for n in experiment.actions
-        for rule in dict.fromkeys((*loaded.results.rules, *sorted(wanted)))
-        if (n, rule) not in loaded.files
-    ]
-    if absent:
-        notes.append(f"No results of {', '.join(absent)}.")
-    own = [rule for rule in loaded.results.rules if declared and rule not in wanted]
-    if own:
-        notes.append(f"Not in the paper: {', '.join(own)}.")
-    if declared and not loaded.known:
-        notes.append(
-            "Not the paper's full experiment, so its statements are not judged on these data."
-        )
-    return " ".join(notes)
+    return Part(html, {name: chart}, {name: data}, tabular_text.facts(loaded, name))
 
 
 def _curves(loaded: Loaded) -> dict[str, Any]:
     experiment = loaded.results.experiment
-    every = max(1, (len(experiment.points) - 1) // SEED_POINTS)
+    every = max(1, (len(experiment.points) - 1) // FEW_POINTS)
     lines = []
     for n, by_rule in loaded.summary.items():
         for rule, summary in by_rule.items():
@@ -142,17 +74,29 @@ def _curves(loaded: Loaded) -> dict[str, Any]:
                     experiment.points,
                     *stats.band(summary.curves),
                     note=f"α = {summary.best_step_size:.4f}",
-                    when={"actions": str(n)},
+                    when={"actions": str(n), "step_size": BEST},
                     seeds=summary.curves[:, ::every] if experiment.seeds > 1 else None,
                     seed_x=experiment.points[::every],
                 )
             )
+            lines += _other_step_sizes(loaded, n, rule, every)
     return {
-        "title": "Learning curves at each rule’s best step size",
+        "title": "Learning curves",
+        "grids": {"few": finite(experiment.points[::every], 9)},
         "x": {"label": "Environment steps", "min": 0},
         "y": {"label": "RMS error, % of the initial error", "percent": True, "min": 0},
         "series": lines,
     }
+
+
+def _other_step_sizes(loaded: Loaded, n: int, rule: str, every: int) -> list[dict[str, Any]]:
+    """The mean curve of every step size; it ends where a run diverges."""
+    percent = loaded.results.cells[n][rule].percent[:, :, ::every].mean(axis=0)
+    return [
+        {"group": rule, "x": "few", "y": finite(curve, 4)}
+        | {"when": {"actions": str(n), "step_size": str(k)}}
+        for k, curve in enumerate(percent)
+    ]
 
 
 def _step_sizes(loaded: Loaded) -> dict[str, Any]:
@@ -190,78 +134,3 @@ def _scaling(loaded: Loaded) -> dict[str, Any]:
         "y": {"label": "Best AUC, % of the initial error", "percent": True, "min": 0, "cap": 150},
         "series": lines,
     }
-
-
-# --- Text ----------------------------------------------------------------------------------------
-
-
-def _caption(loaded: Loaded) -> Raw:
-    """The text alternative: what the panels show, in sentences with the numbers."""
-    many = loaded.results.experiment.actions[-1]
-    rules = loaded.results.rules
-    parts = [
-        f"{look_of(rule, rules).label} {_least(s)}{_lost(s)}"
-        for rule, s in loaded.summary[many].items()
-    ]
-    text = (
-        f"At |A| = {many} the least AUC is: {'; '.join(parts)}. "
-        "Left, the error during learning at each rule’s best step size; centre, AUC against step "
-        "size, with an open circle where runs diverged; right, the best AUC against |A|, with a "
-        "cross for a step size chosen on one half of the seeds and tried on the other. "
-        "Shading: 95 % intervals over seeds."
-    )
-    return el("figcaption", text)
-
-
-def _least(summary: RuleSummary) -> str:
-    if np.isinf(summary.best.auc.mean):
-        return "diverged at every step size"
-    return f"{summary.best.auc} % at α = {summary.best_step_size:.4f}"
-
-
-def _lost(summary: RuleSummary) -> str:
-    total = int(summary.diverged.sum())
-    return f" ({total} of {summary.aucs.size} runs over all step sizes diverged)" if total else ""
-
-
-def _verdicts(loaded: Loaded) -> Raw | None:
-    if not loaded.findings:
-        return None
-    items = []
-    for finding in loaded.findings:
-        verdict = "holds" if finding.holds else "does not hold"
-        mark = el("strong", verdict, class_="yes" if finding.holds else "no")
-        items.append(el("li", mark, f" {finding.claim}. ", el("span", finding.evidence + ".")))
-    return el("div", el("h4", "What the paper says of it"), el("ul", items, class_="verdicts"))
-
-
-def _table(loaded: Loaded) -> Raw:
-    rows = []
-    for row in summary_table(loaded.summary):
-        file = loaded.files[row["actions"], row["rule"]]
-        rows.append(
-            [
-                str(row["actions"]),
-                row["rule"],
-                f"{row['best_step_size']:.4f}",
-                str(row["auc"]),
-                str(row["auc_held_out"] or "–"),
-                str(row["auc_minus_first_rule"]),
-                str(row["final_error"]),
-                str(row["diverged_runs"]),
-                code(str(file.relative_to(loaded.folder))),
-            ]
-        )
-    headings = (
-        "|A|",
-        "rule",
-        "best α",
-        "AUC",
-        "AUC, α from other seeds",
-        "AUC − first rule’s",
-        "final error",
-        "diverged runs",
-        "file",
-    )
-    caption = f"In % of the initial error, ± half of the 95 % interval. Files in {loaded.folder}/"
-    return details("Numbers and their files", table(headings, rows, caption=caption, numeric=2))
