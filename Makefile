@@ -6,7 +6,7 @@ INPUTS := pyproject.toml constraints.txt
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test check format bench soak clean
+.PHONY: help reproduce test check format bench soak docs clean
 
 help:
 	@echo "make reproduce   set up, draw the paper's figures into out/, check its theory"
@@ -14,6 +14,7 @@ help:
 	@echo "make check       lint, format and type checks"
 	@echo "make bench       time the tabular sweep against plain NumPy"
 	@echo "make soak        compare a million steps of each MinAtar game with the original"
+	@echo "make docs        write the tables and pictures of the documentation anew, from results/"
 	@echo "make clean       remove .venv and caches (results stay)"
 
 $(VENV)/.made:
@@ -35,6 +36,9 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 reproduce: $(VENV)/.installed
 	@$(BIN)/qduet reproduce --scale laptop --out out
 	@$(BIN)/qduet theory --out out/theory
+	@if ls results/figure6/*/config.json >/dev/null 2>&1; then \
+	  $(BIN)/qduet certify results/figure6 --reproduced out --markdown out/certificate.md \
+	  || [ $$? -eq 1 ]; fi  # 1: something differs, and the certificate says what
 
 test: $(VENV)/.installed-dev
 	@$(BIN)/python -m pytest -n 2
@@ -53,6 +57,9 @@ bench: $(VENV)/.installed
 
 soak: $(VENV)/.installed-dev
 	@$(BIN)/python -m qduet.minatar.parity --steps 1000000
+
+docs: $(VENV)/.installed
+	@$(BIN)/python -m qduet.reproduction
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -63,6 +63,7 @@ def test_counterexamples_and_figures_go_to_out(capsys, tmp_path, monkeypatch, fa
     document = json.loads(capsys.readouterr().out)
     assert document["holds"] is False
     assert document["counterexamples"] == [str(tmp_path / "counterexample-fails.json")]
+    assert json.loads((tmp_path / "theory.json").read_text(encoding="utf-8")) == document
 
 
 def test_a_failed_claim_without_a_problem_of_its_own_writes_nothing(capsys, tmp_path, monkeypatch):

@@ -116,6 +116,20 @@ class Runs:
         return Scores(seeds, steps[complete], values[:, complete])
 
 
+def find(directories: Sequence[Path]) -> list[Path]:
+    """The directories of runs among and in `directories`; ``results/figure6`` is all games."""
+    found = []
+    for directory in directories:
+        inside = sorted(path.parent for path in directory.glob(f"*/{CONFIG}"))
+        if not inside and not (directory / CONFIG).exists():
+            raise InputError(
+                f"{directory} holds no training runs, nor do the directories in it; "
+                "give the --out directory of a qduet train command"
+            )
+        found += [directory] if (directory / CONFIG).exists() else inside
+    return found
+
+
 def write(directory: Path, config: Mapping[str, Any], rows: Sequence[Row]) -> None:
     """Writes (or overwrites) what `load` reads."""
     text = to_json(config) + "\n"

@@ -20,6 +20,8 @@ COMMANDS: dict[str, str] = {
     "tabular": "run one tabular rule with one setting",
     "theory": "check every claim of the paper on random MDPs, or on yours",
     "train": "train DQN, Dueling DQN and RDQ on a MinAtar game, many seeds at once",
+    "compare": "compare agents: tables, tests and figures from training runs",
+    "certify": "compare our MinAtar runs, and the paper's claims, with the published scores",
     "play": "play a MinAtar game by keyboard in the terminal",
     "conformance": "examine which rules of the original MinAtar a port follows",
     "bench": "time each part of the project on this machine",

@@ -12,8 +12,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from qduet.certificate import admit
 from qduet.cli.options import add_out
-from qduet.errors import InputError, unknown_name
+from qduet.errors import unknown_name
 from qduet.experiments import FIGURES, PROTOCOLS, TabularExperiment
 from qduet.experiments import run as run_experiment
 from qduet.figures.style import save
@@ -21,6 +22,8 @@ from qduet.figures.tabular import tabular_figure
 from qduet.figures.theory import figure1, figure4
 from qduet.findings import Finding, findings
 from qduet.provenance import provenance, versions
+from qduet.published import GAMES
+from qduet.runs import Runs
 from qduet.store import check_settings, check_writable, to_json, write_atomically
 from qduet.summary import Summary, summarise_all, table
 
@@ -33,7 +36,12 @@ SCALES = ("laptop", "paper", "smoke")
 DRAWN: dict[str, Callable[[], Figure]] = {"figure1": figure1, "figure4": figure4}
 """Figures of the theory, which are drawn without an experiment."""
 
-NAMES = sorted({*FIGURES, *DRAWN})
+MINATAR = "figure6"
+"""Drawn from finished training runs."""
+
+NAMES = sorted({*FIGURES, *DRAWN, MINATAR})
+
+DEEP_RESULTS = Path("results") / "figure6"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,14 +61,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="paper",
         help="the paper as written, or what its released code does (docs/differences.md)",
     )
+    parser.add_argument(
+        "--deep-results",
+        type=Path,
+        metavar="DIR",
+        help=f"of the runs of {MINATAR}, by qduet train --protocol reference (default: "
+        f"{DEEP_RESULTS} here or beside the source; without it, the published curves alone)",
+    )
     add_out(parser, "out")
 
 
 def run(args: argparse.Namespace) -> int:
     """Runs, draws and reports the chosen figures."""
     for name in args.figures:
-        if name == "figure6":
-            raise InputError("figure6 (MinAtar) cannot be reproduced yet: its runs are to come")
         if name not in NAMES:
             raise unknown_name("figure", name, NAMES)
     names = args.figures or NAMES
@@ -68,6 +81,7 @@ def run(args: argparse.Namespace) -> int:
     chosen = [dataclasses.replace(figure, protocol=args.protocol) for figure in chosen]
     if args.scale == "smoke":
         chosen = [figure.small() for figure in chosen]
+    deep = _deep_runs(args.deep_results) if MINATAR in names else []
     check_writable(args.out)
     scale = "smoke" if args.scale == "smoke" else "full"
     settings = {"protocol": args.protocol, "tabular_scale": scale, "versions": versions()}
@@ -82,6 +96,8 @@ def run(args: argparse.Namespace) -> int:
     for name in names:
         if name in DRAWN:
             save(DRAWN[name](), args.out / name)
+    if MINATAR in names:
+        _draw_minatar(deep, args.out)
     seconds = time.perf_counter() - started
     log = {"figures": names, "seconds": round(seconds, 1), **provenance()}
     write_atomically(args.out / "last-run.json", to_json(log).encode())
@@ -89,6 +105,24 @@ def run(args: argparse.Namespace) -> int:
         _report(found)
     print(f"{seconds:.1f} s; figures (png, pdf, svg) and tables in {args.out}/")
     return 0
+
+
+def _deep_runs(directory: Path | None) -> list[Runs]:
+    """The runs that Figure 6 is drawn from: those asked for, or those of the repository."""
+    if directory is not None:
+        return admit([directory])
+    for root in (Path(), Path(__file__).parents[3]):
+        if any((root / DEEP_RESULTS).glob("*/config.json")):
+            return admit([root / DEEP_RESULTS])
+    return []
+
+
+def _draw_minatar(runs: list[Runs], out: Path) -> None:
+    from qduet.figures.minatar import figures
+
+    for stem, figure in figures(runs).items():
+        save(figure, out / stem)
+    print(f"{MINATAR}: published scores of {len(GAMES)} games, runs of ours of {len(runs)} of them")
 
 
 def _reproduce(

@@ -13,7 +13,7 @@ import numpy as np
 from qduet.cli.options import add_json, add_out, print_json, real, whole
 from qduet.cli.problems import FOUR_STATE, named_mdp, refuse_actions
 from qduet.mdp import optimum
-from qduet.store import check_writable, write_atomically
+from qduet.store import check_writable, to_json, write_atomically
 from qduet.theory.expected import TABLES
 from qduet.theory.problems import Problem, load_problem, problem_json, problem_of
 from qduet.theory.qv import qvmax_biases
@@ -77,8 +77,11 @@ def run(args: argparse.Namespace) -> int:
     endings = _endings(problem, args.step_size) if problem is not None else []
     if args.out is not None:
         _draw(args.out)
+    document = _document(results, endings, files, seconds)
+    if args.out is not None:
+        write_atomically(args.out / "theory.json", to_json(document).encode())
     if args.json:
-        print_json(_document(results, endings, files, seconds))
+        print_json(document)
     else:
         _print(results, problem, endings, args.step_size, seconds)
         for path in files:

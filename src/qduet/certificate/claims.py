@@ -1,0 +1,222 @@
+"""What the paper says, tried on our data: one verdict per claim.
+
+Of MinAtar (Section 4.3), at 10M steps, mean returns over seeds:
+
+- RDQ outperforms DQN, and Dueling DQN, in each of the five games: ten one-sided Welch tests,
+  Holm-corrected together. *Holds* if ours rejects at 5 %; *does not hold* if the opposite test
+  does, corrected alike; else *undecided*.
+- Between DQN and Dueling DQN neither is clearly superior: five two-sided tests, Holm-corrected.
+  *Holds* if each of them is significantly ahead in some game, or if none is ahead in a majority of
+  the games; *does not hold* if one is ahead in a majority and behind in none.
+
+The claims on tabular experiments and on theory are taken from what ``qduet reproduce`` and ``qduet
+theory --out`` wrote: `findings` and `theory` hold their tests.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qduet import published
+from qduet.certificate.cells import ALPHA, holm_among, measure
+from qduet.errors import InputError
+from qduet.runs import Runs
+from qduet.stats import Interval, welch_interval, welch_test
+
+HOLDS, FAILS, UNDECIDED, NO_DATA = "holds", "does not hold", "undecided", "no data"
+
+MINATAR = "Fig 6"
+
+TABULAR = {
+    "figure2": "QV-learning scales better with |A| than Expected Sarsa",
+    "figure3": "QVMAX is biased; BC-QVMAX is not, and lags behind Q-learning",
+    "figure5": "AV-learning beats Q-learning; Hard RDQ is ahead of Dueling Q-learning",
+    "figure5-soft": "Soft RDQ does worse than Hard RDQ in the tabular setting",
+}
+"""What each tabular figure is about, for want of its data."""
+
+
+class Claim(NamedTuple):
+    """A statement of the paper, and what became of it."""
+
+    where: str
+    """Where the paper makes it."""
+    statement: str
+    ours: str
+    """Our evidence."""
+    theirs: str
+    """The paper's evidence."""
+    verdict: str
+    """holds, does not hold, undecided, or no data."""
+
+
+Samples = Callable[[str, str], np.ndarray | None]
+"""(game, agent) -> returns at 10M steps ``[seeds]``, or None where there are none."""
+
+
+def deep_claims(runs: Sequence[Runs], step: int) -> list[Claim]:
+    """The claims on MinAtar, at `step`; without data if that is not the paper's last one."""
+    games = {game.game: game for game in runs}
+
+    def ours(game: str, agent: str) -> np.ndarray | None:
+        if step != published.STEPS or game not in games or agent not in games[game].agents:
+            return None
+        return measure(games[game].scores(agent), "return", step)
+
+    def theirs(game: str, agent: str) -> np.ndarray | None:
+        return measure(published.scores(game, agent), "return", published.STEPS)
+
+    return [*_rdq_is_ahead(ours, theirs), _no_clear_winner(ours, theirs)]
+
+
+class Versus(NamedTuple):
+    """Two agents in one game."""
+
+    difference: Interval
+    """first − second, Welch's 95 % interval"""
+    two_sided: float
+    """p-value of equal means"""
+
+    @property
+    def ahead(self) -> float:
+        """p-value of "the first one is not ahead"."""
+        half = self.two_sided / 2
+        return half if self.difference.mean > 0 else 1 - half
+
+    @property
+    def behind(self) -> float:
+        """p-value of "the first one is not behind"."""
+        return 1 - self.ahead
+
+
+def _versus(samples: Samples, game: str, first: str, second: str) -> Versus | None:
+    x, y = samples(game, first), samples(game, second)
+    if x is None or y is None:
+        return None
+    return Versus(welch_interval(x, y), welch_test(x, y))
+
+
+def _corrected(p_values: Sequence[float | None]) -> list[float]:
+    """Holm-corrected over all of them, made or not; NaN where there is none."""
+    made = [p for p in p_values if p is not None]
+    corrected = iter(holm_among(made, len(p_values)))
+    return [np.nan if p is None else next(corrected) for p in p_values]
+
+
+def _rdq_is_ahead(ours: Samples, theirs: Samples) -> list[Claim]:
+    tests = [(game, other) for game in published.GAMES for other in ("dueling_dqn", "dqn")]
+    evidence: list[list[str]] = []
+    verdicts: list[str] = []
+    for samples in (theirs, ours):
+        pairs = [_versus(samples, game, "rdq", other) for game, other in tests]
+        ahead = _corrected([pair and pair.ahead for pair in pairs])
+        behind = _corrected([pair and pair.behind for pair in pairs])
+        verdicts = [_verdict(*p) for p in zip(ahead, behind, strict=True)]
+        evidence.append([_told(pair, p) for pair, p in zip(pairs, ahead, strict=True)])
+    return [
+        Claim(MINATAR, f"{game}: RDQ outperforms {_NAMES[other]}", our, their, verdict)
+        for (game, other), their, our, verdict in zip(tests, *evidence, verdicts, strict=True)
+    ]
+
+
+_NAMES = {"dqn": "DQN", "dueling_dqn": "Dueling DQN"}
+
+
+def _verdict(ahead: float, behind: float) -> str:
+    if np.isnan(ahead):
+        return NO_DATA
+    return HOLDS if ahead < ALPHA else FAILS if behind < ALPHA else UNDECIDED
+
+
+def _told(pair: Versus | None, p: float) -> str:
+    return "–" if pair is None else f"{signed(pair.difference)}, p = {p:.2g}"
+
+
+def signed(interval: Interval) -> str:
+    """A difference with its sign and the half-width of its interval."""
+    return f"{interval.mean:+.2f} ± {interval.half_width:.2f}".replace("-", "−")
+
+
+def _no_clear_winner(ours: Samples, theirs: Samples) -> Claim:
+    told = []
+    verdict = NO_DATA
+    for samples in (theirs, ours):
+        pairs = {g: _versus(samples, g, "dueling_dqn", "dqn") for g in published.GAMES}
+        p_values = _corrected([pair and pair.two_sided for pair in pairs.values()])
+        there = {g: pair for g, pair in pairs.items() if pair is not None}
+        clear = [g for g, p in zip(pairs, p_values, strict=True) if p < ALPHA]
+        dueling = [g for g in clear if there[g].difference.mean > 0]
+        dqn = [g for g in clear if there[g].difference.mean < 0]
+        told.append(_wins(dueling, dqn, len(there)))
+        most = len(published.GAMES) // 2 + 1
+        if dueling and dqn:
+            verdict = HOLDS
+        elif len(there) < len(published.GAMES):
+            verdict = NO_DATA
+        else:
+            verdict = FAILS if max(len(dueling), len(dqn)) >= most else HOLDS
+    statement = "Neither DQN nor Dueling DQN is clearly superior"
+    return Claim(MINATAR, statement, told[1], told[0], verdict)
+
+
+def _wins(dueling: list[str], dqn: list[str], games: int) -> str:
+    if not games:
+        return "–"
+    names = lambda ahead: ", ".join(ahead) or "none"
+    return f"of {games} games, Dueling DQN ahead: {names(dueling)}; DQN ahead: {names(dqn)}"
+
+
+# --- What qduet reproduce and qduet theory wrote --------------------------------------------------
+
+
+def reproduced_claims(out: Path | None) -> list[Claim]:
+    """The claims on tabular experiments and theory, from the directory of ``qduet reproduce``."""
+    claims = []
+    for figure, about in TABULAR.items():
+        document = _read(out and out / figure / "summary.json")
+        claims += _tabular(figure, about, document)
+    return claims + _theory(_read(out and out / "theory" / "theory.json"))
+
+
+def _read(path: Path | None) -> Mapping[str, Any] | None:
+    if path is None or not path.exists():
+        return None
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(document, dict):
+            raise ValueError
+    except (OSError, ValueError):
+        raise InputError(f"{path} is damaged; delete it and run again to make it anew") from None
+    return document
+
+
+def _tabular(figure: str, about: str, document: Mapping[str, Any] | None) -> list[Claim]:
+    where = figure.replace("figure", "Fig ").replace("-soft", ", text")
+    found = (document or {}).get("findings")
+    if not found:  # no file, or a smoke run, which is not judged
+        return [Claim(where, about, f"not run: qduet reproduce {figure}", "its text", NO_DATA)]
+    return [
+        Claim(where, f["claim"], f["evidence"], "its text", HOLDS if f["holds"] else FAILS)
+        for f in found
+    ]
+
+
+def _theory(document: Mapping[str, Any] | None) -> list[Claim]:
+    if document is None:
+        statement = "The theorem, the propositions and the invariants"
+        return [Claim("theory", statement, "not run: qduet theory --out DIR", "proofs", NO_DATA)]
+    return [
+        Claim(
+            claim["where"],
+            claim["statement"],
+            f"{claim['failures']} failures on {claim['problems']:,} MDP"
+            + ("s" if claim["problems"] != 1 else ""),
+            "proof or text",
+            HOLDS if claim["holds"] else FAILS,
+        )
+        for claim in document["claims"]
+        if claim["where"] != "ours"
+    ]

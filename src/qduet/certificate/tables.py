@@ -1,0 +1,185 @@
+"""The certificate as tables of text, for the terminal, for Markdown and for the documentation."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from qduet import published
+from qduet.certificate.cells import MARGIN, Cell, measure
+from qduet.certificate.claims import Claim, signed
+from qduet.certificate.cost import FLOOR_MICROSECONDS, has_floor
+from qduet.certificate.document import Certificate, Source
+from qduet.published import title
+from qduet.stats import Interval, mean_interval
+
+AGENTS = {"dqn": "DQN", "dueling_dqn": "Dueling DQN", "rdq": "RDQ"}
+"""How agents are called in text."""
+
+NOT_YET = "no data yet"
+
+
+class Table(NamedTuple):
+    """Rows of text under headings."""
+
+    title: str
+    headings: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+
+    def markdown(self) -> str:
+        """The table, without its title."""
+        lines = [self.headings, ("---",) * len(self.headings), *self.rows]
+        return "\n".join("| " + " | ".join(map(_escaped, line)) + " |" for line in lines)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def cells_table(cells: Sequence[Cell]) -> Table:
+    """The cells of one measure."""
+    rows = [_cell_row(cell) for cell in cells]
+    return _cells_table(rows, cells[0].measure, cells[0].step) if cells else Table("", (), [])
+
+
+def all_cells_table(cells: Sequence[Cell], name: str, step: int) -> Table:
+    """All 15 cells of the measure `name` at `step`, those without data as such."""
+    there = {(c.game, c.agent): c for c in cells if c.measure == name and c.step == step}
+    rows = []
+    for game in published.GAMES:
+        for agent in published.AGENTS:
+            cell = there.get((game, agent))
+            rows.append(_cell_row(cell) if cell else _empty_row(game, agent, name, step))
+    return _cells_table(rows, name, step)
+
+
+def _cells_table(rows: list[tuple[str, ...]], name: str, step: int) -> Table:
+    what = "Return at" if name == "return" else "AUC up to"
+    headings = ("game", "agent", "published", "ours", "difference", "margin")
+    p_values = ("p (differ by the margin)", "p (equal, Holm)", "verdict")
+    return Table(f"{what} {step:,} steps", headings + p_values, rows)
+
+
+def _cell_row(cell: Cell) -> tuple[str, ...]:
+    return (
+        title(cell.game),
+        AGENTS[cell.agent],
+        _with_seeds(cell.theirs),
+        _with_seeds(cell.ours),
+        signed(cell.difference),
+        f"{cell.margin:.2f}",
+        f"{cell.equivalence_p:.2g}",
+        f"{cell.difference_p:.2g}",
+        cell.verdict,
+    )
+
+
+def _with_seeds(interval: Interval) -> str:
+    return f"{interval} ({interval.n})" if interval.n != published.SEEDS else str(interval)
+
+
+def _empty_row(game: str, agent: str, name: str, step: int) -> tuple[str, ...]:
+    values = measure(published.scores(game, agent), name, step)
+    theirs = mean_interval(values)
+    margin = f"{MARGIN * values.std(ddof=1):.2f}"
+    return (title(game), AGENTS[agent], _with_seeds(theirs), "–", "–", margin, "–", "–", NOT_YET)
+
+
+def claims_table(claims: Sequence[Claim]) -> Table:
+    """Each claim with the evidence of both sides."""
+    rows = [(c.where, _spaced(c.statement), c.ours, c.theirs, c.verdict) for c in claims]
+    return Table("Claims of the paper", ("paper", "claim", "ours", "theirs", "verdict"), rows)
+
+
+def _spaced(statement: str) -> str:
+    return statement.replace("SpaceInvaders", "Space Invaders")
+
+
+def sources_table(sources: Sequence[Source]) -> Table:
+    """What was run, where, and what it cost."""
+    headings = ("game", "runs", "steps", "device", "commit", "wall clock", "µs per iteration")
+    floor = f"× the floor of {FLOOR_MICROSECONDS:g} µs"
+    rows = []
+    for source in sources:
+        cost, where = source.cost, source.provenance
+        known = np.isfinite(cost.seconds)
+        rows.append(
+            (
+                title(source.game),
+                f"{len(source.agents)} agents × {source.seeds} seeds",
+                f"{source.steps:,}",
+                str(where.get("device") or "unknown"),
+                str(where.get("commit") or "unknown")[:12],
+                f"{cost.seconds / 60:.1f} min" if known else "unknown",
+                f"{cost.microseconds_per_iteration:,.0f}" if known else "unknown",
+                f"{cost.floors:.1f}" if known and has_floor(cost, where) else "–",
+            )
+        )
+    return Table("Runs", (*headings, floor), rows)
+
+
+def sentences(certificate: Certificate) -> list[str]:
+    """What came out, and what to know about it, one statement a line."""
+    lines = [_coverage(certificate)]
+    for name, told in (("return", "mean return"), ("auc", "AUC")):
+        cells = [cell for cell in certificate.cells if cell.measure == name]
+        if cells:
+            counts = Counter(cell.verdict for cell in cells)
+            lines.append(
+                f"In {told} at {cells[0].step:,} steps, of {len(cells)} cells "
+                + ", ".join(f"{counts[v]} {v}" for v in ("agree", "differ", "undecided"))
+                + "."
+            )
+    if certificate.claims:
+        counts = Counter(claim.verdict for claim in certificate.claims)
+        told = ", ".join(f"{verdict}: {n}" for verdict, n in counts.items())
+        lines.append(f"Of {len(certificate.claims)} claims, {told}.")
+    short = {(c.game, c.agent): c.missing_seeds for c in certificate.cells if c.missing_seeds}
+    for (game, agent), seeds in short.items():
+        lines.append(
+            f"The published scores of {title(game)}, {AGENTS[agent]} lack seeds "
+            f"{', '.join(map(str, seeds))}: {published.SEEDS - len(seeds)} of {published.SEEDS}."
+        )
+    for source in certificate.sources:
+        if source.episodes_cut:
+            lines.append(f"{title(source.game)}: {source.episodes_cut} episodes were cut short.")
+    return lines
+
+
+def _coverage(certificate: Certificate) -> str:
+    there, missing = len(certificate.sources), certificate.missing_games
+    line = f"Runs of {there} of {len(published.GAMES)} games"
+    return f"{line}; none of {', '.join(title(g) for g in missing)}." if missing else f"{line}."
+
+
+def explanation() -> str:
+    """How to read the tables of cells."""
+    return (
+        "Means ± the half-width of the 95 % interval over seeds (their number in brackets if it is "
+        f"not {published.SEEDS}); differences with Welch's interval. The margin is {MARGIN:g} "
+        "published standard deviation over seeds. agree: the difference is shown to be within the "
+        "margin (two one-sided tests, 5 %). differ: that is not shown, and the means are not equal "
+        "(Welch's test, 5 %, Holm-corrected over 15 cells). undecided: neither. An iteration is "
+        f"one update and four steps of every run; of 90 runs on an H200 it cannot take less than "
+        f"about {FLOOR_MICROSECONDS:g} µs, and here it includes the evaluations."
+    )
+
+
+def certificate_tables(certificate: Certificate) -> list[Table]:
+    """All tables of a certificate, those without rows left out."""
+    by_measure = [
+        cells_table([cell for cell in certificate.cells if cell.measure == name])
+        for name in ("return", "auc")
+    ]
+    tables = [*by_measure, claims_table(certificate.claims), sources_table(certificate.sources)]
+    return [table for table in tables if table.rows]
+
+
+def markdown(certificate: Certificate) -> str:
+    """The certificate as a Markdown document."""
+    lines = ["# Certificate: our runs against the published scores", ""]
+    lines += [f"- {line}" for line in sentences(certificate)]
+    for table in certificate_tables(certificate):
+        lines += ["", f"## {table.title}", "", table.markdown()]
+    return "\n".join([*lines, "", explanation(), ""])

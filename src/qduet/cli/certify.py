@@ -1,0 +1,94 @@
+"""``qduet certify``: our runs against the published scores; exit code 1 if something differs."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from qduet.certificate import Certificate, certify
+from qduet.certificate.cells import MARGIN
+from qduet.certificate.tables import certificate_tables, explanation, markdown, sentences
+from qduet.cli.options import add_json, print_json, whole
+from qduet.errors import InputError
+from qduet.store import write_atomically
+
+EXAMPLE = """qduet certify results/figure6
+qduet certify out/breakout out/freeway --at 1_000_000 --markdown certificate.md
+qduet certify results/figure6 --reproduced out --json"""
+
+COLOURS = {
+    "agree": "green",
+    "holds": "green",
+    "differ": "bold red",
+    "does not hold": "bold red",
+    "undecided": "yellow",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    parser.add_argument(
+        "directories",
+        nargs="+",
+        type=Path,
+        metavar="DIR",
+        help="of qduet train --protocol reference, one per game, or one that holds several",
+    )
+    parser.add_argument(
+        "--at", type=whole(1), metavar="STEP", help="compare at this step (default: the last one)"
+    )
+    parser.add_argument(
+        "--reproduced",
+        type=Path,
+        metavar="DIR",
+        help="of qduet reproduce, for the claims on tables and theory (default: out, if it exists)",
+    )
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write it there as well")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Makes the certificate and prints it."""
+    if args.reproduced is not None and not args.reproduced.is_dir():
+        raise InputError(f"--reproduced {args.reproduced}: there is no such directory")
+    reproduced = args.reproduced or (Path("out") if Path("out").is_dir() else None)
+    certificate = certify(args.directories, step=args.at, reproduced=reproduced)
+    if args.markdown is not None:
+        write_atomically(args.markdown, markdown(certificate).encode())
+    if args.json:
+        print_json(_document(certificate))
+    else:
+        _print(certificate)
+    return 1 if certificate.differs else 0
+
+
+def _document(certificate: Certificate) -> dict[str, Any]:
+    cells = [cell._asdict() | {"verdict": cell.verdict} for cell in certificate.cells]
+    return certificate._asdict() | {
+        "differs": certificate.differs,
+        "missing_games": certificate.missing_games,
+        "margin_in_standard_deviations": MARGIN,
+        "cells": cells,
+    }
+
+
+def _print(certificate: Certificate) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console(width=None if sys.stdout.isatty() else 150, highlight=False)
+    for content in certificate_tables(certificate):
+        table = Table(box=SIMPLE_HEAD, pad_edge=False, title=content.title, title_justify="left")
+        for heading in content.headings:
+            table.add_column(heading)
+        for row in content.rows:
+            *others, last = row
+            colour = COLOURS.get(last)
+            shown = f"[{colour}]{last}[/]" if colour else escape(last)
+            table.add_row(*map(escape, others), shown)
+        console.print(table)
+    console.print(explanation(), style="dim")
+    for line in sentences(certificate):
+        console.print(line)

@@ -1,0 +1,193 @@
+"""`qduet compare`: tables, tests and figures between agents, from one or more directories."""
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from qduet import comparison
+from qduet.cli.options import add_json, print_json, whole
+from qduet.comparison import Collection, Resampling, Summary, collect, sources, summarise
+from qduet.store import check_writable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+EXAMPLE = """qduet compare results/figure6
+qduet compare out/breakout out/seaquest --at 1_000_000 --figures out/figures
+qduet compare small=out/lr1e-4 large=out/lr1e-3 --baseline rdq@small --json"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `qduet compare`."""
+    parser.add_argument(
+        "directories",
+        nargs="+",
+        metavar="[NAME=]DIR",
+        help="of qduet train, or one that holds several; a NAME tells its agents from others'",
+    )
+    parser.add_argument(
+        "--at",
+        type=whole(0),
+        metavar="STEP",
+        help="compare at this step (default: the last that all runs have)",
+    )
+    parser.add_argument(
+        "--metric",
+        default="return_mean",
+        help=f"column to compare (default return_mean): {', '.join(comparison.METRICS)}",
+    )
+    parser.add_argument("--baseline", metavar="AGENT", help="compare each agent with this one only")
+    parser.add_argument("--figures", type=Path, metavar="DIR", help="draw figures there")
+    parser.add_argument(
+        "--resamples", type=whole(100), default=Resampling().resamples, help="of the bootstrap"
+    )
+    parser.add_argument("--seed", type=whole(0), default=0, help="of bootstrap and permutations")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Collects, computes, prints."""
+    given = [source for text in args.directories for source in sources(text)]
+    collection = collect(given, metric=args.metric, at=args.at)
+    resampling = Resampling(args.seed, args.resamples)
+    summary = summarise(collection, resampling, baseline=args.baseline)
+    paths = draw(collection, summary, args.figures) if args.figures else []
+    if args.json:
+        print_json(document(collection, summary, resampling))
+    else:
+        show(collection, summary)
+    if paths:
+        print(
+            f"wrote {', '.join(str(path) for path in paths if path.suffix == '.png')} "
+            "(and as PDF and SVG)",
+            file=sys.stderr,
+        )
+    return 0
+
+
+def draw(collection: Collection, summary: Summary, directory: Path) -> list[Path]:
+    """Writes the figures; returns their paths."""
+    from qduet.figures.comparison import figures
+    from qduet.figures.style import save
+
+    check_writable(directory)
+    drawn = figures(collection, summary)
+    return [path for stem, figure in drawn.items() for path in save(figure, directory / stem)]
+
+
+def document(collection: Collection, summary: Summary, resampling: Resampling) -> dict[str, Any]:
+    """The JSON document."""
+    units = {game: comparison.unit(game) for game in collection.games} if summary.overall else None
+    return {
+        "metric": collection.metric,
+        "step": collection.at,
+        "steps": collection.steps,
+        "games": collection.games,
+        "agents": collection.agents,
+        "notes": collection.notes,
+        "level": 0.95,
+        "resampling": resampling,
+        "return_with_normalised_score_1": units,
+        "by_game": summary.agents,
+        "pairs": summary.pairs,
+        "overall": summary.overall,
+        "overall_pairs": summary.overall_pairs,
+        "profile": summary.profile,
+        "sample_efficiency": summary.sample_efficiency,
+    }
+
+
+# --- Tables --------------------------------------------------------------------------------------
+
+
+def show(collection: Collection, summary: Summary) -> None:
+    """Prints the tables."""
+    from rich.console import Console
+
+    console = Console(width=None if sys.stdout.isatty() else 150, highlight=False)
+    _show_agents(console, collection, summary)
+    if summary.pairs:
+        _show_pairs(console, summary)
+    if summary.overall:
+        _show_overall(console, collection, summary)
+    if summary.overall_pairs and len(collection.games) > 1:
+        rows = [[f"{p.x} > {p.y}", _bracketed(p.improvement)] for p in summary.overall_pairs]
+        _table(console, "Averaged over games", ["", "P(X > Y)"], rows)
+    for note in collection.notes:
+        console.print(f"Note: {note}", markup=False)
+    console.print("docs/comparing.md says what each number means.", style="dim")
+
+
+def _show_agents(console: "Console", collection: Collection, summary: Summary) -> None:
+    title = f"{collection.metric} at step {collection.at:,}, 95 % intervals over seeds"
+    headings = ["game", "agent", "seeds", "mean", "median", "IQM", "mean over training"]
+    rows = [
+        [a.game, a.agent, str(a.seeds), _plus_minus(a.mean), _number(a.median), _bracketed(a.iqm),
+         _plus_minus(a.auc)]
+        for a in summary.agents
+    ]  # fmt: skip
+    _table(console, title, headings, rows)
+
+
+def _show_pairs(console: "Console", summary: Summary) -> None:
+    count = len(summary.pairs)
+    after = f" after Holm's correction for {count} comparisons" if count > 1 else ""
+    title = f"X against Y; p-values{after}"
+    headings = ["game", "X", "Y", "X − Y", "P(X > Y)", "p Welch", "p paired", "correlation"]
+    rows = [
+        [p.game, p.x, p.y, _plus_minus(p.difference), _bracketed(p.improvement),
+         _p_value(p.welch_holm), _p_value(p.paired_holm), _number(p.correlation)]
+        for p in summary.pairs
+    ]  # fmt: skip
+    _table(console, title, headings, rows)
+
+
+def _show_overall(console: "Console", collection: Collection, summary: Summary) -> None:
+    games = "1 game" if len(collection.games) == 1 else f"{len(collection.games)} games"
+    title = f"{games}, normalised scores (1 = published DQN at 10M steps), bootstrap intervals"
+    headings = ["agent", "IQM", "mean", "IQM of mean over training"]
+    rows = [
+        [o.agent, _bracketed(o.iqm), _bracketed(o.mean), _bracketed(o.auc)] for o in summary.overall
+    ]
+    _table(console, title, headings, rows)
+
+
+def _table(console: "Console", title: str, headings: list[str], rows: list[list[str]]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, title=title, title_justify="left")
+    for heading in headings:
+        table.add_column(heading)
+    for before, row in zip([None, *rows], rows, strict=False):
+        shown = row
+        if headings[0] == "game" and before and before[0] == row[0]:
+            shown = ["", *row[1:]]
+        elif headings[0] == "game" and before:
+            table.add_section()
+        table.add_row(*(Text(cell) for cell in shown))
+    console.print(table)
+
+
+def _number(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.4g}" if abs(value) >= 1000 else f"{value:.2f}"
+
+
+def _plus_minus(interval: Any) -> str:
+    if not np.isfinite(interval.low):
+        return _number(interval.mean)
+    return f"{_number(interval.mean)} ± {_number(interval.half_width)}"
+
+
+def _bracketed(estimate: Any) -> str:
+    if not np.isfinite(estimate.low):
+        return _number(estimate.value)
+    return f"{_number(estimate.value)} [{_number(estimate.low)}, {_number(estimate.high)}]"
+
+
+def _p_value(p: float) -> str:
+    return "–" if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"

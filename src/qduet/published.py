@@ -1,0 +1,60 @@
+"""The authors' released MinAtar scores, as shipped in ``data/published_scores.csv``.
+
+    >>> scores("Breakout", "rdq").values[:, -1].mean()      # at 10M steps, over 30 seeds
+    57.7...
+
+``data/README.md`` says where they come from and under which licence.
+"""
+
+import functools
+import importlib.resources
+
+import numpy as np
+
+from qduet.errors import unknown_name
+from qduet.runs import PUBLISHED, Scores, read_table
+
+GAMES = ("Asterix", "Breakout", "Freeway", "Seaquest", "SpaceInvaders")
+AGENTS = ("dqn", "dueling_dqn", "rdq")
+SEEDS = 30
+"""Runs that the paper reports for each game and agent."""
+STEPS = 10_000_000
+EVALUATE_EVERY = 1_000_000
+EPISODES = 1_000
+"""Per evaluation."""
+
+
+@functools.cache
+def table() -> dict[str, np.ndarray]:
+    """Each column, one entry per evaluation."""
+    source = importlib.resources.files("qduet") / "data" / "published_scores.csv"
+    return read_table(source.read_text(encoding="utf-8"))
+
+
+def scores(game: str, agent: str, column: str = "return_mean") -> Scores:
+    """One column of one agent's published runs of one game, by seed and step."""
+    for kind, name, allowed in (
+        ("game", game, GAMES),
+        ("agent", agent, AGENTS),
+        ("column", column, PUBLISHED),
+    ):
+        if name not in allowed:
+            raise unknown_name(kind, name, allowed)
+    rows = table()
+    mine = (rows["game"] == game) & (rows["agent"] == agent)
+    seeds, row = np.unique(rows["seed"][mine], return_inverse=True)
+    steps, at = np.unique(rows["step"][mine], return_inverse=True)
+    values = np.full((len(seeds), len(steps)), np.nan)
+    values[row, at] = rows[column][mine]
+    return Scores(seeds, steps, values)
+
+
+def title(game: str) -> str:
+    """How a game is called in text."""
+    return "Space Invaders" if game == "SpaceInvaders" else game
+
+
+def missing_seeds(game: str, agent: str) -> tuple[int, ...]:
+    """The seeds of the paper's 30 whose scores were not released: 2 to 9 of Freeway's RDQ."""
+    there = set(scores(game, agent).seeds.tolist())
+    return tuple(seed for seed in range(SEEDS) if seed not in there)

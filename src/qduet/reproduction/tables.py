@@ -1,0 +1,129 @@
+"""Every generated table of the documentation, by the name of its marker.
+
+Derived from ``results/``: ``figure6/`` (10M steps, protocol=reference), ``validation/`` (1M, the
+same), ``paper-protocol/`` (protocol=paper) and ``ablation/``; any of them may be absent, or hold
+some of the games only, and the tables then say so.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from qduet import published, stats
+from qduet.certificate import Certificate, admit, certify
+from qduet.certificate.admission import check_whole
+from qduet.certificate.claims import MINATAR
+from qduet.certificate.overall import aggregates, collections
+from qduet.certificate.tables import (
+    AGENTS,
+    NOT_YET,
+    Table,
+    all_cells_table,
+    claims_table,
+    sentences,
+    sources_table,
+)
+from qduet.published import title
+from qduet.reproduction.protocols import ablation_table, protocols_table, shifts
+from qduet.runs import Runs, find, load
+
+FIGURE6, VALIDATION, PAPER, ABLATION = "figure6", "validation", "paper-protocol", "ablation"
+
+
+def tables(results: Path) -> dict[str, str]:
+    """Each table as Markdown."""
+    final = certificate(results / FIGURE6)
+    early = certificate(results / VALIDATION)
+    reference = _runs(results / VALIDATION) or _runs(results / FIGURE6)
+    paper = _runs(results / PAPER, protocol="paper")
+    ablation = _ablation(results / ABLATION)
+    return {
+        "state": _state(final),
+        "state-validation": _state(early._replace(claims=())),
+        "verdicts": verdicts_table(final).markdown(),
+        "return": all_cells_table(final.cells, "return", published.STEPS).markdown(),
+        "auc": all_cells_table(final.cells, "auc", published.STEPS).markdown(),
+        "validation": all_cells_table(early.cells, "return", published.EVALUATE_EVERY).markdown(),
+        "claims": claims_table(final.claims).markdown(),
+        "overall": overall_table(_runs(results / FIGURE6)).markdown(),
+        "runs": _sources(final, early),
+        "protocols": protocols_table(shifts(reference, paper)).markdown(),
+        "ablation": ablation_table(shifts(reference, ablation)).markdown(),
+    }
+
+
+def certificate(directory: Path) -> Certificate:
+    """The certificate of what a directory holds, without the claims that need no runs."""
+    whole = certify(_there(directory))
+    return whole._replace(claims=tuple(c for c in whole.claims if c.where == MINATAR))
+
+
+def _there(directory: Path) -> list[Path]:
+    return [directory] if any(directory.glob("*/config.json")) else []
+
+
+def _runs(directory: Path, *, protocol: str = "reference") -> list[Runs]:
+    return admit(_there(directory), protocol=protocol)
+
+
+def _ablation(directory: Path) -> list[Runs]:
+    """Runs of any settings: ``ablation/NAME/`` or ``ablation/NAME/GAME/``."""
+    places = [directory, *sorted(path for path in directory.glob("*") if path.is_dir())]
+    found = [load(path) for path in find([p for p in places if _there(p)])]
+    for runs in found:
+        check_whole(runs)
+    return found
+
+
+def _state(certificate: Certificate) -> str:
+    return "\n".join(f"- {line}" for line in sentences(certificate))
+
+
+def _sources(*certificates: Certificate) -> str:
+    sources = [source for certificate in certificates for source in certificate.sources]
+    table = sources_table(sources)
+    empty = (NOT_YET, *("–",) * (len(table.headings) - 1))
+    return (table if table.rows else table._replace(rows=[empty])).markdown()
+
+
+def verdicts_table(certificate: Certificate) -> Table:
+    """The certificate in short: a row per game, published → ours and the verdicts."""
+    found = {(c.game, c.agent, c.measure): c for c in certificate.cells}
+    rows = []
+    for game in published.GAMES:
+        row = [title(game)]
+        for agent in published.AGENTS:
+            cell, auc = found.get((game, agent, "return")), found.get((game, agent, "auc"))
+            theirs = published.scores(game, agent).values[:, -1].mean()
+            text = f"{theirs:.1f} → {NOT_YET}"
+            if cell is not None:
+                text = f"{cell.theirs.mean:.1f} → {cell.ours.mean:.1f}: {cell.verdict}"
+                if auc is not None and auc.verdict != cell.verdict:
+                    text += f" (AUC: {auc.verdict})"
+            row.append(text)
+        rows.append(tuple(row))
+    return Table("Certificate", ("game", *AGENTS.values()), rows)
+
+
+def overall_table(runs: list[Runs]) -> Table:
+    """IQM and probability of improvement over the games that there are, ours and published."""
+    ours, theirs = collections(runs)
+    shown, mine = aggregates(theirs), None if ours is None else aggregates(ours)
+    rows = []
+    for i, line in enumerate(shown.iqm):
+        own = _last(mine.iqm[i].y) if mine else NOT_YET
+        rows.append((f"IQM of {AGENTS[line.agent]}", _last(line.y), own))
+    for i, (x, y, chance) in enumerate(shown.improvement):
+        own = _told(mine.improvement[i].improvement) if mine else NOT_YET
+        rows.append((f"P({AGENTS[x]} > {AGENTS[y]})", _told(chance), own))
+    games = ", ".join(map(title, theirs.games))
+    return Table("Over games", (f"{games}, at step {theirs.at:,}", "published", "ours"), rows)
+
+
+def _last(estimate: stats.Estimate) -> str:
+    return _told(stats.Estimate(*(np.asarray(bound)[-1] for bound in estimate)))
+
+
+def _told(estimate: stats.Estimate) -> str:
+    value, low, high = (float(bound) for bound in estimate)
+    return f"{value:.3f} [{low:.3f}, {high:.3f}]"

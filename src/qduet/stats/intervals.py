@@ -1,0 +1,89 @@
+"""Student's t intervals over seeds, of one mean and of the difference of two."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import stdtrit  # Student's t quantile; scipy.stats is slow to import
+
+
+class Interval(NamedTuple):
+    """An estimate and its confidence interval (95 % unless said otherwise).
+
+    The bounds are NaN where they cannot be known.
+    """
+
+    mean: float
+    low: float
+    high: float
+    n: int
+    """Independent replications behind it."""
+
+    @property
+    def half_width(self) -> float:
+        """Half the length of the interval."""
+        return (self.high - self.low) / 2
+
+    def __str__(self) -> str:
+        if np.isinf(self.mean):
+            return "diverged"
+        half = f" ± {self.half_width:.2f}" if np.isfinite(self.low) else ""
+        return f"{self.mean:.2f}{half}"
+
+
+def mean_interval(samples: np.ndarray) -> Interval:
+    """Student's t interval (95 %) for the mean of independent `samples` ``[n]``."""
+    n = len(samples)
+    mean = float(np.mean(samples))
+    if n < 2 or not np.isfinite(mean):
+        return Interval(mean, np.nan, np.nan, n)
+    error = float(np.std(samples, ddof=1)) / np.sqrt(n)
+    half = float(stdtrit(n - 1, 0.975)) * error
+    return Interval(mean, mean - half, mean + half, n)
+
+
+def band(curves: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(mean, low, high), each ``[points]``, of curves ``[seeds, points]``; as `mean_interval`."""
+    intervals = [mean_interval(column) for column in curves.T]
+    mean, low, high, _ = (np.array(column) for column in zip(*intervals, strict=True))
+    return mean, low, high
+
+
+def paired_difference(a: np.ndarray, b: np.ndarray) -> Interval:
+    """Interval for the mean of a − b over seeds ``[n]`` that share their random numbers."""
+    with np.errstate(invalid="ignore"):
+        return mean_interval(np.asarray(a, np.float64) - np.asarray(b, np.float64))
+
+
+class Difference(NamedTuple):
+    """What Welch's procedures know of mean(x) − mean(y)."""
+
+    mean: float
+    error: float
+    """Its standard error."""
+    freedom: float
+    """Welch's and Satterthwaite's degrees of freedom."""
+
+
+def welch_difference(x: np.ndarray, y: np.ndarray) -> Difference:
+    """mean(x) − mean(y) of independent samples ``[n]``, ``[m]`` whose variances may differ.
+
+        error² = s_x²/n + s_y²/m,   freedom = error⁴ / ((s_x²/n)²/(n−1) + (s_y²/m)²/(m−1))
+
+    The error is NaN if a sample has fewer than two values (Welch, 1947).
+    """
+    x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    mean = float(x.mean() - y.mean())
+    n, m = len(x), len(y)
+    if min(n, m) < 2 or not np.isfinite(mean):
+        return Difference(mean, np.nan, np.nan)
+    a, b = float(x.var(ddof=1)) / n, float(y.var(ddof=1)) / m
+    if a + b == 0:
+        return Difference(mean, 0.0, float(n + m - 2))
+    return Difference(mean, (a + b) ** 0.5, (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (m - 1)))
+
+
+def welch_interval(x: np.ndarray, y: np.ndarray, level: float = 0.95) -> Interval:
+    """Welch's interval for mean(x) − mean(y) at confidence `level`; see `welch_difference`."""
+    mean, error, freedom = welch_difference(x, y)
+    half = float(stdtrit(freedom, (1 + level) / 2)) * error
+    return Interval(mean, mean - half, mean + half, len(x) + len(y))

@@ -1,0 +1,57 @@
+"""What is computed from sweeps: areas under error curves, and honest step-size choice.
+
+A run that diverged has an AUC of +∞, and so has any mean that includes it: a step size with a
+diverged run can never be the best one, and nothing is dropped.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from qduet.stats.intervals import Interval, mean_interval
+
+
+def auc(percent: np.ndarray) -> np.ndarray:
+    """Area under curves ``[..., points]``: the mean of the recorded points, in percent."""
+    return percent.mean(axis=-1, dtype=np.float64)
+
+
+def pooled_interval(percent: np.ndarray) -> Interval:
+    """The released code's AUC interval: seeds × points pooled as if all were independent.
+
+    It mixes how a curve falls over time with how seeds differ, so it says nothing of the latter: it
+    may be too wide or too narrow. It is here so that the published shading can be drawn
+    (``protocol="reference"``). `percent` is ``[seeds, points]``.
+    """
+    samples = percent.astype(np.float64).ravel()
+    mean = float(samples.mean())
+    half = 1.96 * float(samples.std()) / np.sqrt(samples.size)
+    return Interval(mean, mean - half, mean + half, samples.size)
+
+
+class Choice(NamedTuple):
+    """A step size and the AUC it achieves."""
+
+    which: int
+    """Its index among the step sizes."""
+    auc: Interval
+
+
+def best(aucs: np.ndarray) -> Choice:
+    """The step size with the least mean of ``aucs[seeds, step_sizes]``, as the paper chooses it.
+
+    Chosen and reported on the same seeds, so the AUC is biased downwards; see `held_out`.
+    """
+    which = int(aucs.mean(axis=0).argmin())
+    return Choice(which, mean_interval(aucs[:, which]))
+
+
+def held_out(aucs: np.ndarray) -> Choice | None:
+    """The step size chosen on one half of the seeds, with its AUC on the other half.
+
+    The halves are the even and the odd rows. None with fewer than four seeds.
+    """
+    if len(aucs) < 4:
+        return None
+    which = int(aucs[0::2].mean(axis=0).argmin())
+    return Choice(which, mean_interval(aucs[1::2, which]))

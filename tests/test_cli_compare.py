@@ -1,0 +1,113 @@
+"""`qduet compare`: what it prints, draws and refuses."""
+
+import json
+
+import numpy as np
+import pytest
+
+from qduet import runs
+from qduet.cli import main
+
+
+def write(directory, labels=("rdq", "dqn"), seeds=(0, 1, 2), game="Breakout", **settings):
+    config = {
+        "format": runs.FORMAT, "game": game, "protocol": "reference", "episodes": 1000,
+        "agents": [{"label": label} for label in labels], "seeds": list(seeds), "steps": 20,
+        **settings,
+    }  # fmt: skip
+    rng = np.random.default_rng(len(labels))
+    rows = [
+        {"game": game, "agent": label, "seed": seed, "step": step, "return_mean": rng.normal(step)}
+        for label in labels
+        for seed in seeds
+        for step in (0, 10, 20)
+    ]
+    runs.write(directory, config, rows)
+    return str(directory)
+
+
+def answer(capsys, *arguments):
+    assert main(["compare", *arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_json_is_one_document(tmp_path, capsys):
+    a = write(tmp_path / "a", ["rdq", "rdq-beta0.01", "dqn"])
+    b = write(tmp_path / "b", ["rdq", "rdq-beta0.01", "dqn"], game="Freeway")
+    found = json.loads(answer(capsys, a, b, "--json", "--resamples", "100"))
+    assert found["step"] == 20
+    assert found["games"] == ["Breakout", "Freeway"]
+    assert len(found["by_game"]) == len(found["pairs"]) == 6
+    assert len(found["overall"]) == len(found["profile"]) == 3
+    assert found["return_with_normalised_score_1"]["Breakout"] == pytest.approx(44.15, abs=0.01)
+    again = answer(capsys, a, b, "--json", "--resamples", "100")
+    assert json.loads(again) == found
+
+
+def test_tables_have_every_agent_and_pair(tmp_path, capsys):
+    text = answer(capsys, write(tmp_path))
+    assert "return_mean at step 20" in text
+    assert "X against Y; p-values" in text
+    assert "normalised scores (1 = published DQN at 10M steps)" in text
+    assert "nan" not in text
+
+
+@pytest.mark.parametrize("labels", [["rdq"], ["rdq", "dqn"]])
+def test_one_seed_has_no_interval(tmp_path, capsys, labels):
+    text = answer(capsys, write(tmp_path / "a", labels, [7]))
+    assert "A single seed gives no interval" in text
+    assert "±" not in text
+    assert "nan" not in text
+    found = json.loads(answer(capsys, str(tmp_path / "a"), "--json"))
+    assert found["by_game"][0]["mean"]["low"] is None
+
+
+def test_at_the_first_step_there_is_no_training_to_average(tmp_path, capsys):
+    text = answer(capsys, write(tmp_path), "--at", "0")
+    assert "nan" not in text
+    assert "–" in text
+
+
+@pytest.mark.parametrize("seeds", [[0], [0, 1, 2]])
+def test_figures_are_drawn(tmp_path, capsys, seeds):
+    a = write(tmp_path / "a", ["rdq", "dqn"], seeds)
+    b = write(tmp_path / "b", ["rdq", "own"], seeds, protocol="paper")
+    answer(capsys, a, b, "--figures", str(tmp_path / "figures"), "--resamples", "100")
+    stems = {"learning_curves", "performance_profile", "sample_efficiency", "improvement"}
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {
+        f"{stem}.{fmt}" for stem in stems for fmt in ("png", "pdf", "svg")
+    }
+    drawn = (tmp_path / "figures" / "learning_curves.svg").read_text()
+    for text in ("RDQ (reference)", "RDQ (paper)", "DQN (reference)", "own (paper)"):
+        assert text in drawn
+
+
+def test_other_metrics_have_no_normalised_figures(tmp_path, capsys):
+    directory = write(tmp_path / "a", ["rdq"])
+    rows = runs.load(tmp_path / "a").table
+    config = runs.load(tmp_path / "a").config
+    table = [{**{k: rows[k][i] for k in rows}, "v_rms": 1.0} for i in range(len(rows["step"]))]
+    runs.write(tmp_path / "a", config, table)
+    text = answer(capsys, directory, "--metric", "v_rms", "--figures", str(tmp_path / "figures"))
+    assert "normalised" not in text
+    assert {path.stem for path in (tmp_path / "figures").iterdir()} == {"learning_curves"}
+
+
+def test_refusals(tmp_path, refused):
+    a = write(tmp_path / "a")
+    refused(["compare"], "[NAME=]DIR")
+    refused(["compare", str(tmp_path / "absent")], "holds no training runs")
+    refused(["compare", a, a], "give every run once")
+    refused(["compare", a, "--at", "15"], "they have 0, 10, 20")
+    refused(["compare", a, "--metric", "returns"], "unknown metric 'returns'")
+    refused(["compare", a, "--baseline", "dqn2"], "did you mean 'dqn'")
+    refused(["compare", a, write(tmp_path / "b", episodes=10)], "first=")
+    refused(["compare", a, "--resamples", "1"], "at least 100")
+    (tmp_path / "a" / "config.json").write_text("{}")
+    refused(["compare", a], "checksum differs")
+
+
+def test_figures_that_cannot_be_written_are_refused(tmp_path, refused):
+    a = write(tmp_path / "a")
+    (tmp_path / "file").write_text("")
+    refused(["compare", a, "--figures", str(tmp_path / "file")], "cannot write")

@@ -1,0 +1,207 @@
+"""The documentation says what ``results/`` holds: every table and picture is derived again."""
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import planted
+import pytest
+import scipy.stats
+from PIL import Image
+
+from qduet import published, runs
+from qduet.agents import make_agent
+from qduet.reproduction.__main__ import main
+from qduet.reproduction.documents import DOCUMENTS, MARKED, PICTURES, digest, filled
+from qduet.reproduction.tables import tables
+
+ROOT = Path(__file__).parents[1]
+FIGURE6 = ROOT / "results" / "figure6"
+MILLION = planted.MILLION
+CELLS = [(game, agent) for game in published.GAMES for agent in published.AGENTS]
+NAMES = {"dqn": "DQN", "dueling_dqn": "Dueling DQN", "rdq": "RDQ"}
+
+
+def directory(game, under=FIGURE6):
+    """Where the runs of `game` are, if there are any."""
+    for path in under.glob("*/config.json"):
+        if json.loads(path.read_text(encoding="utf-8"))["game"] == game:
+            return path.parent
+    return None
+
+
+def curves(path, game, agent):
+    """``[seeds, evaluations]``, read from a CSV with nothing of qduet."""
+    values = {}
+    with path.open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if (row["game"], row["agent"]) == (game, agent):
+                values[int(row["seed"]), int(row["step"])] = float(row["return_mean"])
+    seeds, steps = (sorted(set(column)) for column in zip(*values, strict=True))
+    return np.array([[values[seed, step] for step in steps] for seed in seeds])
+
+
+def marked(document, name):
+    """The rows of a generated table, as lists of text."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    (table,) = [m[3] for m in MARKED.finditer(text) if m[2] == name]
+    lines = [line for line in table.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+# --- The repository's own documents ---------------------------------------------------------------
+
+
+def test_the_documents_are_up_to_date(capsys):
+    assert main(["--root", str(ROOT), "--check"]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_every_table_has_its_place():
+    texts = [(ROOT / name).read_text(encoding="utf-8") for name in DOCUMENTS]
+    placed = {match[2] for text in texts for match in MARKED.finditer(text)}
+    assert placed == set(tables(ROOT / "results"))
+
+
+@pytest.mark.parametrize("table", ["return", "auc"])
+@pytest.mark.parametrize(("game", "agent"), CELLS)
+def test_a_cell_of_the_documents_from_the_raw_files(game, agent, table):
+    index = CELLS.index((game, agent))
+    row = marked("docs/reproduction.md", table)[index]
+    assert row[:2] == [published.title(game), NAMES[agent]]
+    weights = np.array([0.5] + [1.0] * 9 + [0.5]) / 10  # trapezoids
+    reduce = lambda values: values[:, -1] if table == "return" else values @ weights
+    source = Path(published.__file__).parent / "data" / "published_scores.csv"
+    theirs = reduce(curves(source, game, agent))
+    assert row[2].split()[0] == f"{theirs.mean():.2f}"
+    assert row[5] == f"{theirs.std(ddof=1):.2f}"
+    where = directory(game)
+    if where is None:
+        assert row[-1] == "no data yet"
+        pytest.skip(f"no runs of {game} in results/figure6 yet")
+    ours = reduce(curves(where / "evaluations.csv", game, agent))
+    assert ours.shape == (30,)
+    test = scipy.stats.ttest_ind(ours, theirs, equal_var=False)
+    low, high = test.confidence_interval(0.95)
+    assert row[3].split()[0] == f"{ours.mean():.2f}"
+    assert row[4] == f"{low / 2 + high / 2:+.2f} ± {(high - low) / 2:.2f}".replace("-", "−")
+    low, high = test.confidence_interval(0.90)
+    inside = max(-low, high) < theirs.std(ddof=1)
+    assert (row[-1] == "agree") == inside
+
+
+def test_the_runs_in_the_repository_are_whole():
+    found = runs.find([FIGURE6]) if any(FIGURE6.glob("*/config.json")) else []
+    if not found:
+        pytest.skip("no runs in results/figure6 yet")
+    for path in found:
+        loaded = runs.load(path)
+        assert loaded.finished
+        assert loaded.agents == published.AGENTS or set(loaded.agents) == set(published.AGENTS)
+        assert len(loaded.table["step"]) == 3 * 30 * 11
+        assert loaded.config["provenance"]["commit"]
+
+
+@pytest.mark.parametrize("stem", ["figure6", "figure6-summary", "figure6-overestimation"])
+def test_the_pictures_were_drawn_from_these_data(stem):
+    with Image.open(ROOT / PICTURES / f"{stem}.png") as picture:
+        assert picture.text["Source"] == digest(ROOT / "results"), "make docs draws them anew"
+
+
+# --- Planted repositories -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A repository with the documents of this one, and some runs."""
+    for document in DOCUMENTS:
+        (tmp_path / document).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / document, tmp_path / document)
+    generator = np.random.default_rng(3)
+    results = tmp_path / "results"
+    planted.game(results / "figure6" / "freeway", "Freeway", generator, shift={"dqn": 3.0})
+    planted.game(results / "validation" / "breakout", "Breakout", generator, steps=MILLION)
+    planted.game(
+        results / "paper-protocol" / "breakout",
+        "Breakout",
+        generator,
+        steps=MILLION,
+        protocol="paper",
+        shift={"dueling_dqn": -2.0},
+    )
+    configuration = planted.config("Breakout", steps=MILLION, agents=("dueling_dqn",))
+    configuration["agents"][0] |= {"label": "dueling_dqn-lecun", "initialisation": "lecun"}
+    sample = planted.resampled("Breakout", "dueling_dqn", generator)
+    table = planted.rows(configuration, {"dueling_dqn-lecun": sample})
+    runs.write(results / "ablation" / "lecun" / "breakout", configuration, table)
+    return tmp_path
+
+
+def rows(text):
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()[2:]]
+
+
+def test_tables_of_some_games(root):
+    found = tables(root / "results")
+    assert "Runs of 1 of 5 games" in found["state"]
+    verdicts = {(row[0], row[1]): row[-1] for row in rows(found["return"])}
+    assert verdicts["Freeway", "DQN"] == "differ"
+    assert verdicts["Breakout", "DQN"] == "no data yet"
+    early = {(row[0], row[1]): row[-1] for row in rows(found["validation"])}
+    assert early["Breakout", "DQN"] == "agree"
+    short = {row[0]: row[1:] for row in rows(found["verdicts"])}
+    assert short["Freeway"][0].endswith(": differ")
+    assert short["Seaquest"][0] == "72.7 → no data yet"
+
+
+def test_the_protocols_table_is_what_scipy_says(root):
+    found = {(row[0], row[1]): row for row in rows(tables(root / "results")["protocols"])}
+    x, y = (
+        curves(root / "results" / name / "breakout" / "evaluations.csv", "Breakout", "dueling_dqn")
+        for name in ("paper-protocol", "validation")
+    )
+    low, high = scipy.stats.ttest_ind(x[:, 1], y[:, 1], equal_var=False).confidence_interval()
+    row = found["Breakout", "Dueling DQN"]
+    assert row[4] == f"{low / 2 + high / 2:+.2f} ± {(high - low) / 2:.2f}".replace("-", "−")
+    spread = published.scores("Breakout", "dueling_dqn").values[:, 1].std(ddof=1)
+    assert row[5] == f"{(low / 2 + high / 2) / spread:+.2f}".replace("-", "−")
+    assert float(row[6]) < 0.001
+    assert found["Freeway", "DQN"][3] == "no data yet"
+
+
+def test_the_ablation_names_what_was_changed(root):
+    ((game, agent, changed, *_),) = rows(tables(root / "results")["ablation"])
+    assert (game, agent, changed) == (
+        "Breakout",
+        "Dueling DQN",
+        "LeCun initialisation everywhere (10)",
+    )
+    assert make_agent("dueling_dqn", protocol="paper").initialisation == "lecun"
+
+
+def test_stale_documents_are_noticed_and_written_anew(root, capsys):
+    arguments = ["--root", str(root)]
+    before = [(root / name).read_bytes() for name in DOCUMENTS]
+    assert main([*arguments, "--check"]) == 1
+    assert "README.md is stale" in capsys.readouterr().out
+    assert [(root / name).read_bytes() for name in DOCUMENTS] == before
+    assert main(arguments) == 0
+    assert main([*arguments, "--check"]) == 0
+    assert "60.5 →" in (root / "README.md").read_text(encoding="utf-8")
+    with Image.open(root / PICTURES / "figure6.png") as picture:
+        assert picture.text["Source"] == digest(root / "results") != digest(ROOT / "nowhere")
+
+
+def test_edited_data_and_unknown_tables_are_refused(root, capsys):
+    text = filled("a\n<!-- table: x -->\nold\n<!-- end -->\nb", {"x": "| new |"})
+    assert text == "a\n<!-- table: x -->\n\n| new |\n\n<!-- end -->\nb"
+    path = root / "README.md"
+    path.write_text("<!-- table: nonsense -->\n<!-- end -->", encoding="utf-8")
+    assert main(["--root", str(root), "--check"]) == 2
+    assert "no table 'nonsense'" in capsys.readouterr().err
+    data = root / "results" / "figure6" / "freeway" / "evaluations.csv"
+    data.write_text(data.read_text().replace("Freeway,dqn,0,0,", "Freeway,dqn,0,0,7"))
+    assert main(["--root", str(root), "--check"]) == 2
+    assert "checksum" in capsys.readouterr().err
