@@ -57,7 +57,7 @@ def place(tmp_path_factory):
         return programs[key]
 
     patch.setattr("qduet.cli.train.build", build_once)
-    before = jax.config.values["jax_compilation_cache_dir"]
+    before = getattr(jax.config, "jax_compilation_cache_dir", None)
     yield folder
     jax.config.update("jax_compilation_cache_dir", before)
     patch.undo()
