@@ -41,7 +41,7 @@ reproduce: $(VENV)/.installed
 	  || [ $$? -eq 1 ]; fi  # 1: something differs, and the certificate says what
 
 test: $(VENV)/.installed-dev
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 check: $(VENV)/.installed-dev
 	@$(BIN)/ruff check .

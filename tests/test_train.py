@@ -15,9 +15,14 @@ import jax
 import numpy as np
 import pytest
 
-from qduet import agents, checkpoint, program, runs, weights
+import qduet.cli.train
+from qduet import agents, checkpoint, program, runs, tensors, weights
 from qduet.cli import main
+from qduet.job import Job
 from qduet.stopping import Stop
+
+pytestmark = pytest.mark.xdist_group("train")
+"""All in one process: they share one finished job."""
 
 SMALL = {"capacity": 400, "learn_from": 100, "sync_every": 100}
 JOB = ["train", "rdq", "dqn", "MinAtar/Breakout-v1", "--seeds", "2", "--steps", "1200"]
@@ -52,7 +57,7 @@ def place(tmp_path_factory):
         return programs[key]
 
     patch.setattr("qduet.cli.train.build", build_once)
-    before = jax.config.values["jax_compilation_cache_dir"]
+    before = getattr(jax.config, "jax_compilation_cache_dir", None)
     yield folder
     jax.config.update("jax_compilation_cache_dir", before)
     patch.undo()
@@ -284,30 +289,46 @@ def test_a_finished_job_without_checkpoint_cannot_go_on(whole, place, refused):
 # --- Runs in other company -----------------------------------------------------------------------
 
 
-def close(one, other, label, seed, tolerance):
-    a, b = (weights.load(weights.path_of(d, label, seed)).params for d in (one, other))
-    jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, atol=tolerance), a, b)
-
-
-def test_a_seed_alone_is_the_run_that_it_is_in_a_batch(whole, place):
-    alone = [x for x in JOB if x != "dqn"]
-    alone[alone.index("2")] = "1,"
-    assert main([*alone, "--out", str(place / "alone")]) == 0
-    close(place / "alone", whole, "rdq", 1, 1e-5)
-    for mine in untimed(place / "alone"):
-        named = [mine[key] for key in ("agent", "seed", "step")]
-        (same,) = (r for r in untimed(whole) if [r[k] for k in ("agent", "seed", "step")] == named)
-        assert mine["return_mean"] == same["return_mean"]
-        assert mine["episode_length_mean"] == same["episode_length_mean"]
-        assert float(mine["q_value_mean"]) == pytest.approx(float(same["q_value_mean"]), rel=1e-4)
-
-
-def test_four_devices_give_what_one_gives(whole, place):
+def test_four_devices_and_another_order_give_the_same_runs(whole, place):
+    """Every run is then alone on its device: the same streams, and values but for rounding."""
+    other = [{"rdq": "dqn", "dqn": "rdq", "2": "1,0"}.get(x, x) for x in JOB]
     flag = "--xla_force_host_platform_device_count=4"
-    process = start(*JOB, "--out", str(place / "four"), XLA_FLAGS=flag)
+    process = start(*other, "--out", str(place / "four"), XLA_FLAGS=flag)
     _, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
     assert runs.load(place / "four").config["provenance"]["devices"] == 4
-    for label in ("rdq", "dqn"):
-        for seed in (0, 1):
-            close(place / "four", whole, label, seed, 1e-5)
+    for path in (whole / "weights").iterdir():
+        a, b = (weights.load(d / "weights" / path.name).params for d in (whole, place / "four"))
+        jax.tree.map(lambda x, y: np.testing.assert_allclose(x, y, atol=1e-5), a, b)
+    name = lambda row: (row["agent"], row["seed"], row["step"])
+    pairs = zip(*(sorted(untimed(d), key=name) for d in (whole, place / "four")), strict=True)
+    for one, two in pairs:
+        assert name(one) == name(two)
+        assert one["return_mean"] == two["return_mean"]
+        assert one["episode_length_mean"] == two["episode_length_mean"]
+        assert float(one["q_value_mean"]) == pytest.approx(float(two["q_value_mean"]), rel=1e-4)
+
+
+def test_five_runs_use_one_of_four_devices():
+    assert [len(program.dividing([None] * 4, n)) for n in (1, 2, 3, 5, 6, 8, 90)] == [
+        *(1, 2, 3, 1, 3, 4, 3)
+    ]
+
+
+def test_the_length_of_a_call_changes_no_bit(whole):
+    """One block at a time, and five at once."""
+    small = tuple((name, agents.AGENTS[name]) for name in ("rdq", "dqn"))
+    built = qduet.cli.train.build(Job("MinAtar/Breakout-v1", small, (0, 1), 1200, 600, 5), None)
+    one = built.warm_up(built.start())
+    for i in range(5):
+        one, _ = built.advance(one, 100 + 100 * i, 1)
+    five, losses = built.advance(built.warm_up(built.start()), 100, 5)
+    for a, b in zip(jax.tree.leaves(one.params), jax.tree.leaves(five.params), strict=True):
+        np.testing.assert_array_equal(a, b)
+    saved = {name: np.asarray(x) for name, x in tensors.flatten(five).items()}
+    read = built.place(tensors.fit(built.shapes, saved, whole))
+    types = [jax.tree.map(lambda x: x.aval, state) for state in (five, one, read, built.start())]
+    assert types.count(types[0]) == 4  # one program serves them all, weak types included
+    assert losses.td.shape == (program.MAX_BLOCKS, 4)
+    assert (losses.td[:5] > 0).all()
+    assert (losses.td[5:] == 0).all()

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh, PartitionSpec
 
 from qduet import agents, layers, networks, replay
 from qduet.agents import Family
@@ -99,11 +100,12 @@ def _step(
     )
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1, 2), donate_argnums=5)
+@functools.partial(jax.jit, static_argnums=(0, 1, 2, 3), donate_argnums=6)
 def _play(
     env: Environment,
     discount: float,
     epsilon: float,
+    mesh: Mesh | None,
     params: Params,
     families: Family,
     lanes: Lane,
@@ -124,6 +126,10 @@ def _play(
         return jax.vmap(one)(lanes, jax.vmap(top)(features), words)
 
     every = jax.vmap(one_run, in_axes=(0, 0, 0, 0, None))
+    if mesh is not None:  # each device plays its own runs: kernels cannot be cut by the compiler
+        runs = PartitionSpec("runs")
+        specs = (runs, runs, runs, runs, PartitionSpec())
+        every = jax.shard_map(every, mesh=mesh, in_specs=specs, out_specs=runs, check_vma=False)
     body = lambda lanes, i: (every(params, families, lanes, keys, i), None)
     return jax.lax.scan(body, lanes, step + jnp.arange(CHUNK))[0]
 
@@ -155,10 +161,12 @@ def evaluate(
     epsilon: float = 0.01,
     discount: float = 0.99,
     guard: int = 200_000,
+    mesh: Mesh | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> Evaluation:
     """Plays `episodes` episodes with each run's weights; params, families and keys ``[runs]``.
 
+    With a `mesh` of devices along ``runs``, everything given lies on it, cut along its first axis.
     `check` is called now and then, and may raise to give up.
     """
     params = jax.vmap(agents.tied)(params, families)
@@ -172,7 +180,8 @@ def evaluate(
     size, step = episodes, 0
     while True:
         check()
-        lanes = _play(env, discount, epsilon, params, families, lanes, key_play, jnp.int32(step))
+        now = jnp.int32(step)
+        lanes = _play(env, discount, epsilon, mesh, params, families, lanes, key_play, now)
         step += CHUNK
         playing = int((~lanes.over).sum(axis=1).max())
         finished = playing == 0 or step >= guard

@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
 from qduet import evaluation, training
 from qduet.agents import Losses
 from qduet.job import Job
 from qduet.minatar import make
 from qduet.networks import Params
+from qduet.tensors import is_key
 from qduet.training import Hyper, Run, Setting
 
 EVALUATION = 2
@@ -59,20 +60,23 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
     """The programs of a job; nothing is compiled before it is called."""
     members = job.members
     setting = Setting(make(job.env_id), members[0].agent)
-    used = _dividing(devices or jax.local_devices(), len(members))
+    used = dividing(devices or jax.local_devices(), len(members))
     mesh = Mesh(np.array(used), ("runs",))
-    split = NamedSharding(mesh, PartitionSpec("runs"))
+    split: Sharding = SingleDeviceSharding(used[0])
+    if len(used) > 1:
+        split = NamedSharding(mesh, PartitionSpec("runs"))
     stack = lambda trees: jax.device_put(jax.tree.map(lambda *x: jnp.stack(x), *trees), split)
     hypers: Hyper = stack([training.hyper(member.agent) for member in members])
     uniforms = stack([member.agent.uniform() for member in members])
     seeds = jnp.asarray(np.array([member.seed for member in members], np.uint32))
     keys = jax.device_put(jax.vmap(jax.random.key)(seeds), split)
 
-    start = jax.jit(jax.vmap(functools.partial(training.init, setting)), out_shardings=split)
+    first = jax.vmap(functools.partial(training.init, setting))
+    start = jax.jit(lambda *args: _strong(first(*args)), out_shardings=split)
     compiled = functools.partial(_compiled, mesh)
-    warm_up = compiled(jax.vmap(functools.partial(training.warm_up, setting)), "")
-    advance = compiled(functools.partial(_advance, setting), "sc")
-    settled = compiled(functools.partial(training.settled, setting), "s", donate=False)
+    warm_up = compiled("warm_up", jax.vmap(functools.partial(training.warm_up, setting)), "")
+    advance = compiled("advance", functools.partial(_advance, setting), "sc")
+    settled = compiled("settled", functools.partial(training.settled, setting), "s", donate=False)
 
     def evaluate(params: Params, step: int, check: Callable[[], None]) -> dict[str, np.ndarray]:
         now = jax.vmap(lambda key: jax.random.fold_in(jax.random.fold_in(key, EVALUATION), step))
@@ -83,6 +87,7 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
             now(keys),
             episodes=job.episodes,
             discount=setting.agent.discount,
+            mesh=mesh if mesh.size > 1 else None,
             check=check,
         )
         return evaluation.summarise(played)
@@ -99,7 +104,7 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
     )
 
 
-def _dividing(devices: Sequence[jax.Device], num_runs: int) -> list[jax.Device]:
+def dividing(devices: Sequence[jax.Device], num_runs: int) -> list[jax.Device]:
     """As many of the devices as cut the runs into equal shares."""
     count = max(n for n in range(1, len(devices) + 1) if num_runs % n == 0)
     return list(devices[:count])
@@ -122,7 +127,7 @@ def _advance(
 
 
 def _compiled(
-    mesh: Mesh, function: Callable[..., Any], scalars: str, *, donate: bool = True
+    mesh: Mesh, name: str, function: Callable[..., Any], scalars: str, *, donate: bool = True
 ) -> Callable[..., Any]:
     """`function` of (hypers, runs, scalars…), jitted; each device has its own share of the runs."""
     if mesh.size > 1:
@@ -134,14 +139,25 @@ def _compiled(
             out_specs=(runs, PartitionSpec(None, "runs")) if scalars == "sc" else runs,
             check_vma=False,
         )
+    strong = lambda *args: _strong(function(*args))
+    strong.__name__ = name
     on_gpu = mesh.devices.flat[0].platform == "gpu"
     return jax.jit(
-        function,
+        strong,
         donate_argnums=1 if donate else (),
         compiler_options=GPU_OPTIONS if on_gpu else None,
     )
 
 
-def _place(split: NamedSharding, state: Run) -> Run:
+def _strong(tree: Any) -> Any:
+    """The same values, of no weak type: as they come back from a checkpoint.
+
+    A state then has one type, new or read, and there is one compiled program for both.
+    """
+    strong = lambda x: x if is_key(x) else jax.lax.convert_element_type(x, x.dtype)
+    return jax.tree.map(strong, tree)
+
+
+def _place(split: Sharding, state: Run) -> Run:
     placed = jax.tree.map(lambda x: jax.device_put(x, split), state)
     return placed._replace(key=jax.random.wrap_key_data(placed.key))

@@ -124,7 +124,8 @@ class _Loop:
         self.block_seconds = 0.0
         """Time of a block in the last call; 0: there was none."""
         self.saved_at = time.monotonic()
-        self.save_seconds = 0.0
+        self.save_seconds = sum(x.nbytes for x in jax.tree.leaves(state.runs)) / 5e8
+        """How long a checkpoint takes; a guess before the first one."""
 
     def run(self) -> bool:
         """Goes on until the end (True) or until it is asked to stop."""

@@ -38,7 +38,8 @@ def latest(rows: Sequence[dict[str, Any]], label: str, column: str) -> Interval 
 def table(job: Job, rows: Sequence[dict[str, Any]]) -> Table:
     """The last evaluation of every agent, with 95 % intervals over seeds."""
     step = max((row["step"] for row in rows), default=0)
-    shown = Table(caption=f"± 95 % interval over {len(job.seeds)} seeds")
+    num_seeds = len(job.seeds)
+    shown = Table(caption=f"means of {num_seeds} seeds ± 95 % interval" if num_seeds > 1 else None)
     shown.add_column(f"{job.game}, {step:,} steps")
     for heading in SHOWN.values():
         shown.add_column(heading, justify="right")
@@ -66,7 +67,9 @@ class Display:
         )
         fields: dict[str, Any] = {"step": "", "rate": "", "left": ""}
         self.task = self.bar.add_task("starting", total=job.steps, **fields)
-        self.live = Live(self.bar, console=self.console) if sys.stderr.isatty() else None
+        self.live = (
+            Live(self.bar, console=self.console, transient=True) if sys.stderr.isatty() else None
+        )
         self.printed = -LINE_SECONDS
         self.first: tuple[float, int] | None = None
         """Time and step at which this command began to train."""
@@ -84,6 +87,8 @@ class Display:
     def __call__(self, told: Told) -> None:
         """Shows one thing that was told."""
         now = time.monotonic()
+        if self.first is None and told.step:
+            self.console.print(f"continuing from step {told.step:,}", highlight=False)
         if self.first is None or not self.first[1]:
             self.first = now, told.step
         if self.live:
