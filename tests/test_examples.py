@@ -1,24 +1,22 @@
-import importlib.util
 import re
-from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
+from examples_by_path import ROOT, example
 
+from qduet import agents, networks, weights
+from qduet.agents import make_agent
 from qduet.experience import draw_chance
 from qduet.mdp import four_state, optimum
+from qduet.minatar import make
 from qduet.rules import hard_rdq, q_learning
 from qduet.sweep import sweep
-
-ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
 def own_rule():
-    spec = importlib.util.spec_from_file_location("own_rule", ROOT / "examples" / "own_rule.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return example("own_rule")
 
 
 def curves(rule, step_sizes):
@@ -64,6 +62,35 @@ def test_own_rule_joins_figure_5(own_rule, tmp_path, capsys):
     )
     for suffix in ("png", "pdf", "svg"):
         assert (tmp_path / f"figure5-own-rule.{suffix}").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("name", ["dqn", "dueling_dqn", "rdq"])
+def test_plain_numpy_plays_with_a_weights_file(name, tmp_path, capsys):
+    pytest.importorskip("gymnasium", reason="gymnasium is not installed")
+    plain = example("load_and_play")
+    env, agent = make("MinAtar/Breakout-v1"), make_agent(name, protocol="reference")
+    params = networks.init(jax.random.key(1), env.num_channels, env.num_actions, agent.uniform())
+    weights.save(
+        tmp_path / "w.safetensors",
+        weights.Weights(params, agent, "MinAtar/Breakout-v1", name, 1, 2_000),
+    )
+    rewards = plain.main(tmp_path / "w.safetensors", seed=3, frames=30)
+    assert (
+        f"MinAtar/Breakout-v1, {name}: {sum(rewards):g} in {len(rewards)}"
+        in capsys.readouterr().out
+    )
+    # The network of the library says the same of an observation.
+    arrays, _ = plain.load(tmp_path / "w.safetensors")
+    observation = np.random.default_rng(0).random((10, 10, 4)) < 0.2
+    family = agent.family()
+    values = networks.apply(agents.tied(params, family), observation)
+    found = plain.q_values(arrays, {"w": agent.w, "c": agent.c}, observation)
+    np.testing.assert_allclose(found, agents.q_values(values, family), atol=1e-5)
+
+
+def test_the_rdq_loss_in_code_of_ones_own_finds_the_exact_values(capsys):
+    assert example("rdq_loss").main() < 0.4
+    assert "rdq: Q is up to 11.89" in capsys.readouterr().out
 
 
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)

@@ -22,6 +22,7 @@ COMMANDS: dict[str, str] = {
     "train": "train DQN, Dueling DQN and RDQ on a MinAtar game, many seeds at once",
     "compare": "compare agents: tables, tests and figures from training runs",
     "certify": "compare our MinAtar runs, and the paper's claims, with the published scores",
+    "watch": "see an episode of a trained agent, with its value functions",
     "play": "play a MinAtar game by keyboard in the terminal",
     "conformance": "examine which rules of the original MinAtar a port follows",
     "bench": "time each part of the project on this machine",

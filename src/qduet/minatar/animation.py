@@ -1,5 +1,6 @@
 """Pictures with a legend, and GIF files of play; needs pillow (the extra `gym`)."""
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -90,13 +91,20 @@ def write_gif(
     ]
     colours = images[0].quantize(64)
     flat = [image.quantize(palette=colours, dither=0) for image in images]
+    Path(path).write_bytes(encoded(flat, fps=fps))
+
+
+def encoded(images: Sequence[Any], *, fps: float) -> bytes:
+    """The content of a GIF file: pillow images of one palette, `fps` a second, again and again."""
     # The last picture stays for a second, so that the end of the game can be seen.
-    milliseconds = [max(20, round(1000 / fps))] * (len(flat) - 1) + [1000]
-    flat[0].save(
-        Path(path),
+    milliseconds = [max(20, round(1000 / fps))] * (len(images) - 1) + [1000]
+    buffer = io.BytesIO()
+    images[0].save(
+        buffer,
         format="GIF",
         save_all=True,
-        append_images=flat[1:],
+        append_images=images[1:],
         duration=milliseconds,
         loop=0,
     )
+    return buffer.getvalue()

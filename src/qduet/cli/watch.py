@@ -1,0 +1,143 @@
+"""`qduet watch`: an episode of a trained agent, with its value functions, to look at."""
+
+import argparse
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from qduet.cli.options import add_json, add_out, print_json, real, whole
+from qduet.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from qduet.recording import Recording
+
+EXAMPLE = """qduet watch out/breakout --agent rdq --seed 3
+qduet watch out/breakout/weights/rdq-3.safetensors --episode-seed 7 --frames 500
+qduet watch out/watch/breakout-rdq-3-episode7.json --fps 20"""
+
+SHOWN = (
+    "env",
+    "label",
+    "agent",
+    "seed",
+    "step",
+    "episode_seed",
+    "epsilon",
+    "ended",
+    "frames",
+    "score",
+    "sha256",
+)
+"""What ``--json`` tells of a recording, besides the paths."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of `qduet watch`."""
+    parser.add_argument(
+        "source",
+        metavar="PATH",
+        type=Path,
+        help="the --out directory of qduet train, a weights file, or a recording made before",
+    )
+    parser.add_argument("--agent", help="which agent of a directory (default rdq, or its first)")
+    parser.add_argument("--seed", type=whole(0), help="which run of it (default its first seed)")
+    parser.add_argument(
+        "--episode-seed",
+        type=whole(0),
+        help="the chances of the game; the same number gives the same episode (default 0)",
+    )
+    parser.add_argument(
+        "--frames", type=whole(1), help="stop an episode that is longer (default 1,000)"
+    )
+    parser.add_argument(
+        "--fps", type=real(0, 50, open_below=True), default=10, help="of the GIF (default 10)"
+    )
+    add_out(parser, "out/watch")
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plays an episode, or reads one, and writes it as a recording, a page and a GIF."""
+    from qduet import recording_file, store
+    from qduet.player.gif import gif
+    from qduet.player.page import page
+
+    recording = find(args)
+    store.check_writable(args.out)
+    stem = args.out / file_name(recording)
+    paths = {kind: stem.with_name(f"{stem.name}.{kind}") for kind in ("json", "html", "gif")}
+    document = recording_file.document(recording)
+    recording_file.write(paths["json"], recording)
+    store.write_atomically(paths["html"], page([document], title=title(recording)).encode())
+    store.write_atomically(paths["gif"], gif(recording, fps=args.fps))
+    facts = {name: value for name, value in document.items() if name in SHOWN}
+    if args.json:
+        print_json(facts | {kind: str(path) for kind, path in paths.items()})
+    else:
+        show(recording, paths)
+    return 0
+
+
+def find(args: argparse.Namespace) -> "Recording":
+    """The recording that the command line asks for: made, or read."""
+    from qduet import recording_file, weights
+    from qduet.recording import record
+
+    source: Path = args.source
+    if source.suffix == ".json":
+        _refuse(args, ("agent", "seed", "episode_seed", "frames"), "a recording")
+        return recording_file.read(source)
+    if source.is_dir():
+        source = weights_of(args)
+    else:
+        _refuse(args, ("agent", "seed"), "a weights file")
+    found = weights.load(source)
+    return record(found, episode_seed=args.episode_seed or 0, frames=args.frames or 1_000)
+
+
+def _refuse(args: argparse.Namespace, names: tuple[str, ...], kind: str) -> None:
+    """`InputError` for options that mean nothing for this source."""
+    for name in names:
+        if getattr(args, name) is not None:
+            option = "--" + name.replace("_", "-")
+            raise InputError(f"{option} does not go with {args.source}, which is {kind}")
+
+
+def weights_of(args: argparse.Namespace) -> Path:
+    """The weights file of the run that `--agent` and `--seed` name in a results directory."""
+    from qduet import runs, weights
+
+    found = runs.load(args.source)
+    agent = args.agent or ("rdq" if "rdq" in found.agents else found.agents[0])
+    if agent not in found.agents:
+        raise unknown_name("agent", agent, found.agents)
+    seeds = found.config["seeds"]
+    seed = seeds[0] if args.seed is None else args.seed
+    if seed not in seeds:
+        there = ", ".join(map(str, seeds))
+        raise InputError(f"{args.source} has no run with seed {seed}; its seeds: {there}")
+    return weights.path_of(args.source, agent, seed)
+
+
+def file_name(recording: "Recording") -> str:
+    """``breakout-rdq-3-episode7``; whatever the label holds, it is a plain file name."""
+    game = recording.env.removeprefix("MinAtar/").rsplit("-v", 1)[0]
+    label = re.sub(r"[^A-Za-z0-9.]+", "_", recording.label)[:60]
+    snake = re.sub(r"(?<!^)([A-Z])", r"_\1", game).lower()
+    return f"{snake}-{label}-{recording.seed}-episode{recording.episode_seed}"
+
+
+def title(recording: "Recording") -> str:
+    """The page's title."""
+    return f"{recording.env}, {recording.label}: an episode"
+
+
+def show(recording: "Recording", paths: dict[str, Any]) -> None:
+    """What a reader of the terminal wants to know."""
+    frames = len(recording.episode.action)
+    end = "game over" if recording.ended else "cut short there; --frames N records more"
+    trained = f"trained for {recording.step:,} steps"
+    print(f"{recording.env}, {recording.label}, seed {recording.seed}, {trained}")
+    print(f"episode {recording.episode_seed}: score {recording.score} in {frames:,} frames ({end})")
+    for kind, what in (("html", "page"), ("gif", "GIF"), ("json", "recording")):
+        print(f"  {what:10}{paths[kind]}")
