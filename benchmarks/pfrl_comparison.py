@@ -20,7 +20,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -28,23 +27,15 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import minatar
 import numpy as np
+import torch
+from pfrl_rdq import SETTING, as_torch, load, make_rdq, stack
 
 from qduet import agents, networks, provenance, training
-from qduet.agents import make_agent
 from qduet.machine import cores
-from qduet.minatar import make
 from qduet.replay import Batch
-from qduet.training import Setting
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # PFRL still imports gym
-    import pfrl
-import minatar
-import torch
-from pfrl.action_value import DiscreteActionValue
-
-SETTING = Setting(make("MinAtar/Breakout-v1"), make_agent("rdq"))
 ACTIONS = SETTING.env.actions
 """The minimal action set as indices of the full one, for both sides."""
 
@@ -92,82 +83,9 @@ def ours() -> Contender:
 # PFRL
 
 
-class Network(torch.nn.Module):
-    """The paper's two-stream network, LeCun normal; Q = V + A as PFRL's action value."""
-
-    def __init__(self, num_channels: int, num_actions: int):
-        super().__init__()
-        features = networks.FILTERS * networks.SIDE**2
-        self.conv = torch.nn.Conv2d(num_channels, networks.FILTERS, networks.KERNEL)
-        self.v_hidden = torch.nn.Linear(features, networks.HIDDEN)
-        self.adv_hidden = torch.nn.Linear(features, networks.HIDDEN)
-        self.v = torch.nn.Linear(networks.HIDDEN, 1)
-        self.adv = torch.nn.Linear(networks.HIDDEN, num_actions)
-        for layer in self.children():
-            pfrl.initializers.init_lecun_normal(layer.weight)
-            torch.nn.init.zeros_(layer.bias)
-
-    def forward(self, observation: torch.Tensor) -> DiscreteActionValue:
-        """``[n, C, 10, 10]`` -> Q; V and A are kept beside it for the penalty."""
-        x = torch.relu(self.conv(observation)).flatten(1)
-        v = self.v(torch.relu(self.v_hidden(x)))
-        adv = self.adv(torch.relu(self.adv_hidden(x)))
-        values = DiscreteActionValue(v + adv)
-        values.v, values.adv = v, adv
-        return values
-
-
-class RDQ(pfrl.agents.DQN):
-    """PFRL's DQN with RDQ's loss."""
-
-    beta = SETTING.agent.beta
-
-    def _compute_loss(self, exp_batch: dict, errors_out: list | None = None) -> torch.Tensor:
-        values = self.model(exp_batch["state"])
-        with torch.no_grad():
-            target = self._compute_target_values(exp_batch)
-        chosen = values.evaluate_actions(exp_batch["action"])
-        penalty = values.v.square().sum(1) + values.adv.square().sum(1)
-        return 0.5 * ((target - chosen).square() + self.beta * penalty).mean()
-
-
-def stack(observations: list[np.ndarray], device: Any, phi: Any) -> torch.Tensor:
-    """A batch ``[n, C, 10, 10]`` of bool observations ``[10, 10, C]``; faster than PFRL's own."""
-    return torch.from_numpy(np.stack(observations)).permute(0, 3, 1, 2).float()
-
-
-def make_rdq() -> RDQ:
-    """PFRL's agent with the settings of `SETTING`."""
-    agent, env = SETTING.agent, SETTING.env
-    network = Network(env.num_channels, env.num_actions)
-    # fused: PyTorch's fastest Adam on a CPU
-    optimizer = torch.optim.Adam(
-        network.parameters(), lr=agent.learning_rate, eps=agent.adam_epsilon, fused=True
-    )
-    random = np.random.RandomState(0)
-    explorer = pfrl.explorers.LinearDecayEpsilonGreedy(
-        1.0,
-        agent.epsilon_final,
-        agent.epsilon_decay_steps,
-        lambda: random.randint(env.num_actions),
-    )
-    return RDQ(
-        network,
-        optimizer,
-        pfrl.replay_buffers.ReplayBuffer(agent.capacity),
-        agent.discount,
-        explorer,
-        replay_start_size=agent.learn_from,
-        minibatch_size=agent.batch_size,
-        update_interval=4,
-        target_update_interval=agent.sync_every,
-        batch_states=stack,
-    )
-
-
-def theirs() -> list[Contender]:
+def theirs(tuned: bool) -> list[Contender]:
     """PFRL's run, at each number of threads that the cores allow."""
-    agent = make_rdq()
+    agent = make_rdq(tuned)
     game = minatar.Environment("breakout", sticky_action_prob=0.1)
     game.reset()
     now = [game.state()]
@@ -186,7 +104,7 @@ def theirs() -> list[Contender]:
 
     advance(1, SETTING.agent.learn_from)
     return [
-        Contender(f"PFRL, {n} thread{'s' * (n > 1)}", functools.partial(advance, n))
+        Contender(f"{'tuned ' * tuned}PFRL, threads: {n}", functools.partial(advance, n))
         for n in range(1, cores() + 1)
     ]
 
@@ -213,7 +131,7 @@ def check_same_work() -> None:
         values = apply(params, jnp.asarray(now)), apply(target, jnp.asarray(after))
         return agents.loss(*values, agent.family(), agent.discount, batch).total
 
-    other = make_rdq()
+    other = make_rdq(tuned=True)
     load(other.model, params)
     load(other.target_model, target)
     total = other._compute_loss(
@@ -234,34 +152,12 @@ def check_same_work() -> None:
         np.testing.assert_allclose(theirs, layer, rtol=1e-3, atol=1e-6, err_msg=name)
 
 
-def as_torch(params: networks.Params) -> dict[str, torch.Tensor]:
-    """Our weights under PyTorch's names and in its axis orders."""
-    channels = params.conv.w.shape[0] // networks.KERNEL**2
-    kernel = params.conv.w.reshape(networks.KERNEL, networks.KERNEL, channels, networks.FILTERS)
-    map_of = (networks.SIDE, networks.SIDE, networks.FILTERS, networks.HIDDEN)
-    weights = {"conv.weight": kernel.transpose(3, 2, 0, 1), "conv.bias": params.conv.b}
-    for name in ("v_hidden", "adv_hidden"):
-        # ours flattens the map row by row with its filters inside, PyTorch filter by filter
-        w = getattr(params, name).w.reshape(map_of).transpose(3, 2, 0, 1)
-        weights[f"{name}.weight"] = w.reshape(networks.HIDDEN, -1)
-        weights[f"{name}.bias"] = getattr(params, name).b
-    for name in ("v", "adv"):
-        weights[f"{name}.weight"] = getattr(params, name).w.T
-        weights[f"{name}.bias"] = getattr(params, name).b
-    return {name: torch.from_numpy(np.array(w)) for name, w in weights.items()}
-
-
-def load(network: Network, params: networks.Params) -> None:
-    """Gives PyTorch's network our weights."""
-    network.load_state_dict(as_torch(params))
-
-
 # Timing
 
 
 def measure(rounds: int, steps: int) -> dict[str, list[float]]:
     """Frames per second of each contender in each round; they take turns."""
-    contenders = [ours(), *theirs()]
+    contenders = [ours(), *theirs(tuned=False), *theirs(tuned=True)]
     for contender in contenders:
         contender.advance(1_000)
     speeds: dict[str, list[float]] = {contender.name: [] for contender in contenders}
@@ -304,8 +200,15 @@ def report(rounds: int, steps: int) -> dict[str, Any]:
     first, cached = compile_seconds()
     speeds = measure(rounds, steps)
     middle = {name: float(np.median(speed)) for name, speed in speeds.items()}
-    rival = max((name for name in middle if name != "qduet"), key=lambda name: middle[name])
-    ratios = [a / b for a, b in zip(speeds["qduet"], speeds[rival], strict=True)]
+    ratios = {}
+    for kind in ("PFRL", "tuned PFRL"):
+        rival = max((n for n in middle if n.startswith(kind)), key=middle.__getitem__)
+        ratio = [a / b for a, b in zip(speeds["qduet"], speeds[rival], strict=True)]
+        ratios[rival] = {
+            "median": float(np.median(ratio)),
+            "least": min(ratio),
+            "most": max(ratio),
+        }
     return {
         **provenance.provenance(),
         "torch": torch.__version__,
@@ -318,8 +221,7 @@ def report(rounds: int, steps: int) -> dict[str, Any]:
         "compile_seconds_cached": cached,
         "frames_per_second": speeds,
         "median_frames_per_second": middle,
-        "faster_pfrl": rival,
-        "ratio": {"median": float(np.median(ratios)), "least": min(ratios), "most": max(ratios)},
+        "qduet_to_the_faster_number_of_threads": ratios,
     }
 
 
