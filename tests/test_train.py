@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import qduet.cli.train
-from qduet import agents, checkpoint, program, runs, weights
+from qduet import agents, checkpoint, program, runs, tensors, weights
 from qduet.cli import main
 from qduet.job import Job
 from qduet.stopping import Stop
@@ -57,7 +57,7 @@ def place(tmp_path_factory):
         return programs[key]
 
     patch.setattr("qduet.cli.train.build", build_once)
-    before = jax.config.values["jax_compilation_cache_dir"]
+    before = getattr(jax.config, "jax_compilation_cache_dir", None)
     yield folder
     jax.config.update("jax_compilation_cache_dir", before)
     patch.undo()
@@ -325,6 +325,10 @@ def test_the_length_of_a_call_changes_no_bit(whole):
     five, losses = built.advance(built.warm_up(built.start()), 100, 5)
     for a, b in zip(jax.tree.leaves(one.params), jax.tree.leaves(five.params), strict=True):
         np.testing.assert_array_equal(a, b)
+    saved = {name: np.asarray(x) for name, x in tensors.flatten(five).items()}
+    read = built.place(tensors.fit(built.shapes, saved, whole))
+    types = [jax.tree.map(lambda x: x.aval, state) for state in (five, one, read, built.start())]
+    assert types.count(types[0]) == 4  # one program serves them all, weak types included
     assert losses.td.shape == (program.MAX_BLOCKS, 4)
     assert (losses.td[:5] > 0).all()
     assert (losses.td[5:] == 0).all()

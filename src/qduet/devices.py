@@ -30,7 +30,7 @@ def choose(kind: str) -> list[jax.Device]:
 
 def keep_compiled() -> None:
     """Keeps compiled programs in the user's cache directory, unless jax was told another place."""
-    if jax.config.values["jax_compilation_cache_dir"] is not None:
+    if getattr(jax.config, "jax_compilation_cache_dir", None) is not None:
         return
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(base) / "qduet" / "jax"

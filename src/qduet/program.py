@@ -22,6 +22,7 @@ from qduet.agents import Losses
 from qduet.job import Job
 from qduet.minatar import make
 from qduet.networks import Params
+from qduet.tensors import is_key
 from qduet.training import Hyper, Run, Setting
 
 EVALUATION = 2
@@ -70,11 +71,12 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
     seeds = jnp.asarray(np.array([member.seed for member in members], np.uint32))
     keys = jax.device_put(jax.vmap(jax.random.key)(seeds), split)
 
-    start = jax.jit(jax.vmap(functools.partial(training.init, setting)), out_shardings=split)
+    first = jax.vmap(functools.partial(training.init, setting))
+    start = jax.jit(lambda *args: _strong(first(*args)), out_shardings=split)
     compiled = functools.partial(_compiled, mesh)
-    warm_up = compiled(jax.vmap(functools.partial(training.warm_up, setting)), "")
-    advance = compiled(functools.partial(_advance, setting), "sc")
-    settled = compiled(functools.partial(training.settled, setting), "s", donate=False)
+    warm_up = compiled("warm_up", jax.vmap(functools.partial(training.warm_up, setting)), "")
+    advance = compiled("advance", functools.partial(_advance, setting), "sc")
+    settled = compiled("settled", functools.partial(training.settled, setting), "s", donate=False)
 
     def evaluate(params: Params, step: int, check: Callable[[], None]) -> dict[str, np.ndarray]:
         now = jax.vmap(lambda key: jax.random.fold_in(jax.random.fold_in(key, EVALUATION), step))
@@ -125,7 +127,7 @@ def _advance(
 
 
 def _compiled(
-    mesh: Mesh, function: Callable[..., Any], scalars: str, *, donate: bool = True
+    mesh: Mesh, name: str, function: Callable[..., Any], scalars: str, *, donate: bool = True
 ) -> Callable[..., Any]:
     """`function` of (hypers, runs, scalars…), jitted; each device has its own share of the runs."""
     if mesh.size > 1:
@@ -137,12 +139,23 @@ def _compiled(
             out_specs=(runs, PartitionSpec(None, "runs")) if scalars == "sc" else runs,
             check_vma=False,
         )
+    strong = lambda *args: _strong(function(*args))
+    strong.__name__ = name
     on_gpu = mesh.devices.flat[0].platform == "gpu"
     return jax.jit(
-        function,
+        strong,
         donate_argnums=1 if donate else (),
         compiler_options=GPU_OPTIONS if on_gpu else None,
     )
+
+
+def _strong(tree: Any) -> Any:
+    """The same values, of no weak type: as they come back from a checkpoint.
+
+    A state then has one type, new or read, and there is one compiled program for both.
+    """
+    strong = lambda x: x if is_key(x) else jax.lax.convert_element_type(x, x.dtype)
+    return jax.tree.map(strong, tree)
 
 
 def _place(split: Sharding, state: Run) -> Run:
