@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INPUTS := pyproject.toml constraints.txt
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-RECORDING ?= $(firstword $(wildcard results/*/*-rdq-*-episode*.json out/watch/*-rdq-*-episode*.json))
+RECORDING ?= $(firstword $(wildcard results/*/*-rdq-*.json out/fresh/play/*-rdq-*.json))
 FRESH := MinAtar/Breakout-v1 --seeds 3 --steps 10_000 --evaluate-every 2_000 --episodes 30
 
 .DEFAULT_GOAL := help
@@ -45,6 +45,7 @@ reproduce: $(VENV)/.installed
 	  || [ $$? -eq 1 ]; fi  # 1: something differs, and the certificate says what
 	@echo "a short training, to see agents learn on this machine"
 	@$(BIN)/qduet train rdq dueling_dqn dqn $(FRESH) --out out/fresh/breakout
+	@$(BIN)/qduet watch out/fresh/breakout --agent rdq --out out/fresh/play
 	@$(BIN)/qduet report -o out/report.html
 
 test: $(VENV)/.installed-dev
