@@ -8,6 +8,7 @@ agent), which the reader can switch off, and may be tied to what the reader sele
      "seeds": true, "log": true,
      "panels":  [{"title": …, "x": {"label": …}, "y": {"label": …}, "series": [series(…), …]}]}
 
+An axis that has a ``cap`` is not stretched by values above it; ``min`` and ``max`` fix its ends.
 A value that is not finite is null. Series that share their x name it: ``"x": "few"`` is
 ``panel["grids"]["few"]``.
 """

@@ -84,7 +84,12 @@ def _curves(loaded: Loaded) -> dict[str, Any]:
         "title": "Learning curves",
         "grids": {"few": finite(experiment.points[::every], 9)},
         "x": {"label": "Environment steps", "min": 0},
-        "y": {"label": "RMS error, % of the initial error", "percent": True, "min": 0},
+        "y": {
+            "label": "RMS error, % of the initial error",
+            "percent": True,
+            "min": 0,
+            "cap": 200,
+        },
         "series": lines,
     }
 
