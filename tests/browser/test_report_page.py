@@ -320,7 +320,7 @@ def test_print_is_light_and_unfolded(page_from_file, report, tmp_path):
     paper = tmp_path / "report.pdf"
     page.evaluate(
         "addEventListener('beforeprint', () => { window.opened = "
-        "document.querySelectorAll('details:not([open]):not(.values)').length; })"
+        "document.querySelectorAll('.item details:not([open]):not(.values)').length; })"
     )
     page.pdf(path=str(paper))
     assert page.evaluate("window.opened") == 0

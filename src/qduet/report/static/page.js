@@ -22,7 +22,7 @@
 
   const folded = [];
   addEventListener("beforeprint", () => {
-    for (const part of document.querySelectorAll("details:not([open]):not(.values)")) {
+    for (const part of document.querySelectorAll(".item details:not([open]):not(.values)")) {
       part.open = true;
       folded.push(part);
     }
