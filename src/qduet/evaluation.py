@@ -73,7 +73,7 @@ def _begin(
     """The weights as they are used, all lanes ``[runs, episodes]``, and the keys of their steps."""
 
     def one_run(params: Params, family: Family, key: jax.Array) -> tuple[Params, Lane, jax.Array]:
-        words = jax.random.bits(jax.random.fold_in(key, 0), (episodes, env.num_draws))
+        words = jax.random.bits(jax.random.fold_in(key, 0), (episodes, env.num_draws), jnp.uint32)
         lanes = jax.vmap(functools.partial(_start, env))(words, jnp.arange(episodes))
         return agents.tied(params, family), lanes, jax.random.fold_in(key, 1)
 
@@ -135,7 +135,9 @@ def _play(
         params: Params, family: Family, lanes: Lane, key: jax.Array, step: jax.Array
     ) -> Lane:
         now = jax.random.fold_in(key, step)
-        draw = lambda number: jax.random.bits(jax.random.fold_in(now, number), (env.num_draws + 2,))
+        draw = lambda number: jax.random.bits(
+            jax.random.fold_in(now, number), (env.num_draws + 2,), jnp.uint32
+        )
         words = jax.vmap(draw)(lanes.number)
         features = layers.features(jax.vmap(env.pack)(lanes.env), params.conv)
         top = lambda x: networks.heads(params, networks.hidden(params, x))
