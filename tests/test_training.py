@@ -157,10 +157,11 @@ def test_dqn_never_moves_the_state_value_stream():
 
 
 def test_more_runs_change_nothing_for_the_others(x64):
-    """A thousand updates of seed 17, alone and among others: the same, but for the last digits.
+    """Updates of seed 17, alone and among others: the same, but for the last digits.
 
     In float64, because in float32 a unit that is off in one and on in the other by a rounding error
-    makes the weights part (by 1e-8 after 250 updates, 1e-2 after 1,000), with the same experience.
+    makes the weights part (by 3e-8 after 250 updates, 7e-3 after 1,000), with the same experience;
+    in float64 it is 4e-16 after 1,000.
     """
     agent = make_agent("rdq", capacity=4_000)
     setting = Setting(SETTING.env, agent)
@@ -172,8 +173,8 @@ def test_more_runs_change_nothing_for_the_others(x64):
         hypers = stack(training.hyper(agent))
         runs = jax.vmap(functools.partial(training.init, setting))(stack(agent.uniform()), keys)
         runs = jax.jit(jax.vmap(functools.partial(training.warm_up, setting)))(hypers, runs)
-        four_blocks = jax.jit(functools.partial(training.blocks, setting, count=4))
-        return four_blocks(hypers, runs, jnp.int32(1000))[0]
+        block = jax.jit(functools.partial(training.blocks, setting, count=1))
+        return block(hypers, runs, jnp.int32(1000))[0]
 
     alone, among = run_of(trained([17]), 0), run_of(trained([3, 17]), 1)
     np.testing.assert_array_equal(alone.replay.observations, among.replay.observations)
