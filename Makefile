@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 INPUTS := pyproject.toml constraints.txt
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-RECORDING ?= $(firstword $(wildcard results/*/*-rdq-*.json out/fresh/play/*-rdq-*.json))
+RECORDING ?= results/recordings/breakout-rdq-0-episode0.json
 FRESH := MinAtar/Breakout-v1 --seeds 3 --steps 10_000 --evaluate-every 2_000 --episodes 30
 
 .DEFAULT_GOAL := help

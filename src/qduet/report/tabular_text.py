@@ -160,7 +160,7 @@ def _run_facts(path: Path, log: dict[str, Any]) -> list[Fact]:
     facts = []
     if "seconds" in log:
         what = ", ".join(map(str, log.get("figures", ())))
-        facts.append(Fact("time", f"{what}: {log['seconds']:.1f} s", None, str(path)))
+        facts.append(Fact("time", f"{what}, the last run: {log['seconds']:.1f} s", None, str(path)))
     known = [f"{key} {log[key]}" for key in ("device", "qduet", "jax", "python") if log.get(key)]
     facts.append(Fact("where", f"Tabular experiments: {', '.join(known)}", None, str(path)))
     return facts
