@@ -286,6 +286,91 @@ def test_a_finished_job_without_checkpoint_cannot_go_on(whole, place, refused):
     refusal_keeps_everything(out, refused, longer, "its checkpoint was not kept")
 
 
+# --- Killed between two files, or robbed of one --------------------------------------------------
+
+
+class Killed(BaseException):
+    """Ends a command as a kill does: nothing catches it."""
+
+
+def killed_at(monkeypatch, place, count, out, *options):
+    """The job up to just before call `count` (from 1) of the function `place`."""
+    module, name = place
+    original, calls = getattr(module, name), []
+
+    def counted(*arguments):
+        calls.append(arguments)
+        if len(calls) == count:
+            raise Killed
+        return original(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, name, counted)
+        with pytest.raises(Killed):
+            main([*JOB, "--out", str(out), *options])
+
+
+@pytest.mark.parametrize(("count", "options"), [(1, ()), (3, ("--keep-checkpoint",))])
+def test_killed_before_weights_are_written_they_are_written_later(
+    count, options, whole, tmp_path, monkeypatch
+):
+    killed_at(monkeypatch, (weights, "save"), count, tmp_path, *options)
+    assert checkpoint.path_of(tmp_path).exists()
+    assert main([*JOB, "--out", str(tmp_path), *options]) == 0
+    assert_same(tmp_path, whole)
+    assert checkpoint.path_of(tmp_path).exists() == bool(options)
+
+
+@pytest.mark.parametrize("count", [2, 3, 6, 9, 12])
+def test_killed_between_two_files_it_ends_with_the_same_bits(count, whole, tmp_path, monkeypatch):
+    """Four writings of three files: at the start, and the evaluations at 0, 600 and 1200."""
+    killed_at(monkeypatch, (runs, "write_atomically"), count, tmp_path)
+    assert main([*JOB, "--out", str(tmp_path)]) == 0
+    assert_same(tmp_path, whole)
+    assert runs.load(tmp_path).finished
+    assert not (tmp_path / "checkpoint").exists()
+
+
+def test_lost_weights_come_back_from_a_kept_checkpoint(whole, tmp_path):
+    out = shutil.copytree(whole, tmp_path / "out")
+    (out / "weights" / "rdq-1.safetensors").unlink()
+    (out / runs.EVALUATIONS).write_text("torn")
+    assert main([*JOB, "--out", str(out), "--keep-checkpoint"]) == 0
+    assert_same(out, whole)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "told"),
+    [
+        (runs.EVALUATIONS, lambda text: "not,a\ntable", "cannot be read"),
+        (runs.EVALUATIONS, lambda text: text.replace("Breakout", "Breakouz", 1), "checksum"),
+        (runs.EVALUATIONS, lambda text: "\0\ufffe" * 100_000, "cannot be read"),
+        (runs.SUMS, lambda text: "", "checksum"),
+        (runs.SUMS, None, "SHA256SUMS is missing"),
+        (runs.CONFIG, None, "has evaluations.csv but no config.json"),
+    ],
+)
+def test_results_that_cannot_be_read_are_left_alone(
+    file, content, told, whole, tmp_path, refused, capsys
+):
+    out = shutil.copytree(whole, tmp_path / "out")
+    checkpoint.path_of(out).unlink()
+    path = out / file
+    path.unlink() if content is None else path.write_text(content(path.read_text()))
+    capsys.readouterr()
+    refusal_keeps_everything(out, refused, JOB, told)
+
+
+def test_without_its_checkpoint_an_unfinished_job_is_left_alone(
+    whole, tmp_path, monkeypatch, refused, capsys
+):
+    killed_at(monkeypatch, (weights, "save"), 1, tmp_path)
+    assert {row["step"] for row in untimed(tmp_path)} == {"0", "600"}
+    checkpoint.path_of(tmp_path).unlink()
+    capsys.readouterr()
+    refusal_keeps_everything(tmp_path, refused, JOB, "the checkpoint to continue from is gone")
+
+
 # --- Runs in other company -----------------------------------------------------------------------
 
 

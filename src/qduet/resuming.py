@@ -1,7 +1,7 @@
 """What a results directory holds of a job: nothing, a part of it with a checkpoint, or all of it.
 
 A directory belongs to one job for good, and to one process at a time. Nothing here writes over
-results of other settings.
+results of other settings, or over results that it cannot read and no checkpoint can make again.
 """
 
 import contextlib
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from qduet import checkpoint, runs
+from qduet import checkpoint, runs, weights
 from qduet.errors import InputError
 from qduet.job import Job
 from qduet.store import check_writable, difference, to_json
@@ -31,13 +31,15 @@ class Found:
 
 
 def examine(directory: Path, job: Job, provenance: Mapping[str, Any]) -> Found:
-    """What `directory` holds of `job`; `InputError` if it holds something else."""
+    """What `directory` holds of `job`; `InputError` if it holds something else, or is damaged."""
     saved = checkpoint.path_of(directory).exists()
+    fresh = Found(job.config(dict(provenance)), False, False)
     path = directory / runs.CONFIG
     if not path.exists():
-        if saved:
-            raise InputError(f"{directory} has a checkpoint but no {runs.CONFIG}; restore that")
-        return Found(job.config(dict(provenance)), False, False)
+        if saved or (directory / runs.EVALUATIONS).exists():
+            what = "a checkpoint" if saved else runs.EVALUATIONS
+            raise InputError(f"{directory} has {what} but no {runs.CONFIG}; restore that")
+        return fresh
     there = _read(path)
     _check_same(directory, there, job)
     steps = there["steps"]
@@ -46,14 +48,54 @@ def examine(directory: Path, job: Job, provenance: Mapping[str, Any]) -> Found:
             f"{directory} is a job of {steps:,} steps; --steps can be raised, not lowered to "
             f"{job.steps:,}: choose another directory"
         )
-    whole = (directory / runs.EVALUATIONS).exists() and _finished(directory, steps, job)
-    if whole and not saved and job.steps > steps:
+    if saved:
+        done = job.steps == steps and _whole(directory, job)
+        return Found(job.config(there["provenance"]), not done, done)
+    if not _worth_keeping(directory):
+        return fresh
+    _check_finished(directory, job, steps)
+    return Found(there, False, True)
+
+
+def _whole(directory: Path, job: Job) -> bool:
+    """Whether all that a job writes is there; if not, the checkpoint has what is missing."""
+    try:
+        finished = runs.load(directory).finished
+    except InputError:
+        return False
+    files = (weights.path_of(directory, label, seed) for label, _, seed in job.members)
+    return finished and all(file.is_file() for file in files)
+
+
+def _worth_keeping(directory: Path) -> bool:
+    """Whether there are evaluations, other than those of step 0, which take no training."""
+    if not (directory / runs.EVALUATIONS).exists():
+        return False
+    return bool(_load(directory, check=False).table["step"].any())
+
+
+def _load(directory: Path, *, check: bool = True) -> runs.Runs:
+    try:
+        return runs.load(directory, check=check)
+    except InputError as error:
+        raise InputError(
+            f"{directory} holds results that cannot be read, and no checkpoint to make them from: "
+            f"restore them, or choose another directory ({error})"
+        ) from None
+
+
+def _check_finished(directory: Path, job: Job, steps: int) -> None:
+    """Raises if a job without checkpoint is not all there, or is to go on."""
+    if not _load(directory).finished:
+        raise InputError(
+            f"{directory} holds evaluations of an unfinished job, and the checkpoint to continue "
+            "from is gone: delete the directory to start over, or choose another"
+        )
+    if job.steps > steps:
         raise InputError(
             f"{directory} is finished at {steps:,} steps and its checkpoint was not kept "
             "(--keep-checkpoint), so it cannot go on: choose another directory"
         )
-    config = job.config(there["provenance"])
-    return Found(config, saved, whole and job.steps == steps)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -78,15 +120,6 @@ def _check_same(directory: Path, there: dict[str, Any], job: Job) -> None:
             f"{directory} holds runs of other settings ({difference(*texts)}); "
             "choose another directory"
         )
-
-
-def _finished(directory: Path, steps: int, job: Job) -> bool:
-    """Whether every run has its last evaluation; the checkpoint goes only after that."""
-    try:
-        table = runs.read_table((directory / runs.EVALUATIONS).read_text(encoding="utf-8"))
-        return int((table["step"] == steps).sum()) == len(job.members)
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
 
 
 @contextlib.contextmanager

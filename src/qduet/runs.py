@@ -161,14 +161,14 @@ def _digest(text: str) -> str:
 
 def load(directory: Path, *, check: bool = True) -> Runs:
     """The runs of a directory; `check` compares its files with their checksums."""
-    texts = {name: _read(directory, name) for name in (CONFIG, EVALUATIONS, SUMS)}
+    texts = {name: _read(directory, name) for name in (CONFIG, EVALUATIONS)}
     if check:
-        _check_sums(directory, texts)
+        _check_sums(directory, texts, _read(directory, SUMS))
     damaged = InputError(f"{directory} is damaged: its files are not what qduet train writes")
     try:
         runs = Runs(directory, json.loads(texts[CONFIG]), read_table(texts[EVALUATIONS]))
         written = runs.config["format"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, csv.Error):
         raise damaged from None
     if written != FORMAT:
         raise InputError(
@@ -193,14 +193,14 @@ def _read(directory: Path, name: str) -> str:
         raise InputError(f"cannot read {directory / name}: {error}") from None
 
 
-def _check_sums(directory: Path, texts: Mapping[str, str]) -> None:
-    lines = (line.split() for line in texts[SUMS].splitlines())
+def _check_sums(directory: Path, texts: Mapping[str, str], written: str) -> None:
+    lines = (line.split() for line in written.splitlines())
     sums = {line[1]: line[0] for line in lines if len(line) == 2}
     for name in (CONFIG, EVALUATIONS):
         if sums.get(name) != _digest(texts[name]):
             raise InputError(
                 f"{directory / name} is not as qduet train wrote it (its checksum differs); "
-                "train again, or restore the file"
+                "restore the file, or train again in another directory"
             )
 
 

@@ -8,6 +8,9 @@ at steps 0, `evaluate_every`, … and the results are written after each (`qduet
 of every run at the end. Between two calls of the compiled program the state is whole, and there
 alone the loop can be left: by Ctrl-C, SIGTERM or a deadline, always with a checkpoint. An
 evaluation changes no state, and is given up and done again.
+
+Files are written in an order that a kill at any moment does not hurt: rows after step 0 only where
+there is a checkpoint, and at the end checkpoint, weights, last rows; then the checkpoint goes.
 """
 
 import contextlib
@@ -86,14 +89,11 @@ def train(
         if found.resumes:
             state = checkpoint.load(directory, job, program)
         else:
-            runs.write(directory, found.config, [])
             state = State(program.start(), 0, np.zeros((3, len(job.members))))
         loop = _Loop(job, program, directory, found.config, options, stop or Stop(), tell, state)
         finished = loop.run()
         if finished and not options.keep_checkpoint:
             checkpoint.path_of(directory).unlink(missing_ok=True)
-        elif finished:
-            checkpoint.save(directory, job, state)
     return Outcome(finished, state.step, state.elapsed, state.rows)
 
 
@@ -130,25 +130,23 @@ class _Loop:
     def run(self) -> bool:
         """Goes on until the end (True) or until it is asked to stop."""
         state, job = self.state, self.job
-        while True:
-            if self._stopping():
-                return False
+        if state.step < job.steps or not self._evaluated():
+            self._write()  # a kill may have left other rows than those of the checkpoint
+        while not self._stopping():
             if job.is_evaluation(state.step) and not self._evaluated():
                 try:
                     self._evaluate()
                 except Stopped:
                     continue
-                if state.step == job.steps:
-                    self._export()
-                    return True
-                self._save_if_due(self.options.checkpoint_seconds / 5)
-            elif state.step == job.steps:  # stopped just before the end
-                self._write()
-                self._export()
+                if state.step < job.steps:
+                    self._record()
+            if state.step == job.steps:
+                self._finish()
                 return True
             if not self._stopping():
                 self._advance()
                 self._save_if_due(self.options.checkpoint_seconds)
+        return False
 
     # --- Parts of the loop -----------------------------------------------------------------------
 
@@ -207,8 +205,21 @@ class _Loop:
             named = {"game": job.game, "agent": label, "seed": seed, "step": state.step}
             state.rows.append(named | {k: _number(v[i]) for k, v in columns.items()} | shared)
         state.sums, state.blocks, state.stretch_seconds = np.zeros_like(state.sums), 0, 0.0
-        self._write()
         self._tell("evaluating")
+
+    def _record(self) -> None:
+        """Writes the evaluations so far; those after step 0 never without a checkpoint."""
+        if self.state.step and not checkpoint.path_of(self.directory).exists():
+            self._save()
+        else:
+            self._save_if_due(self.options.checkpoint_seconds / 5)
+        self._write()
+
+    def _finish(self) -> None:
+        """Writes what remains; the last rows come last, and say that all else is there."""
+        self._save()
+        self._export()
+        self._write()
 
     def _write(self) -> None:
         place = {(label, seed): i for i, (label, _, seed) in enumerate(self.job.members)}
