@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,26 +22,75 @@ def _package(name: str, option: str) -> Any:
         raise InputError(f"{option} needs the package {name}: pip install 'qduet[track]'") from None
 
 
+Send = Callable[[Row], None]
+
+
 @contextlib.contextmanager
 def tracker(
     job: Job, tensorboard: Path | None, wandb: str | None
 ) -> Iterator[Callable[[list[Row]], None]]:
-    """A function that takes all rows so far and sends those that are new since its first call."""
-    with contextlib.ExitStack() as stack:
-        sinks: list[Callable[[Row], None]] = []
-        if tensorboard is not None:
-            sinks.append(stack.enter_context(_tensorboard(tensorboard)))
-        if wandb is not None:
-            sinks.append(stack.enter_context(_wandb(job, wandb)))
-        sent: list[int] = []
+    """A function that takes all rows so far and sends those that are new since its first call.
 
-        def track(rows: list[Row]) -> None:
-            for row in rows[sent[0] :] if sent else []:
-                for sink in sinks:
-                    sink(row)
-            sent[:] = [len(rows)]
+    That the packages are there is checked at once; nothing is opened before the first call.
+    """
+    sinks = []
+    if tensorboard is not None:
+        package = _package("tensorboardX", "--tensorboard")
+        sinks.append(_Sink("--tensorboard", _tensorboard(package, tensorboard)))
+    if wandb is not None:
+        sinks.append(_Sink("--wandb", _wandb(_package("wandb", "--wandb"), job, wandb)))
+    sent: list[int] = []
 
+    def track(rows: list[Row]) -> None:
+        for sink in sinks:
+            sink.send(rows[sent[0] :] if sent else [])
+        sent[:] = [len(rows)]
+
+    try:
         yield track
+    finally:
+        for sink in sinks:
+            sink.close()
+
+
+class _Sink:
+    """A tracker that, when it fails, is dropped with a warning: training does not depend on it."""
+
+    def __init__(self, option: str, context: contextlib.AbstractContextManager[Send]) -> None:
+        self.option, self.context = option, context
+        self.take: Send | None = None
+        """Where rows go once it is open."""
+        self.dropped = False
+
+    def send(self, rows: list[Row]) -> None:
+        """Opens it if need be, and sends `rows`."""
+        with self._dropped_if_it_fails():
+            if self.take is None and not self.dropped:
+                self.take = self.context.__enter__()
+            for row in rows:
+                if self.take is not None:
+                    self.take(row)
+
+    def close(self) -> None:
+        """Closes it if it is open."""
+        with self._dropped_if_it_fails():
+            if self.take is not None:
+                self.context.__exit__(None, None, None)
+
+    @contextlib.contextmanager
+    def _dropped_if_it_fails(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            if self.take is not None:
+                with contextlib.suppress(Exception):
+                    self.context.__exit__(None, None, None)
+            self.take, self.dropped = None, True
+            print(
+                f"qduet train: {self.option} failed and is left out from here on ({reason})",
+                file=sys.stderr,
+            )
 
 
 def _values(row: Row) -> dict[str, float]:
@@ -48,9 +98,8 @@ def _values(row: Row) -> dict[str, float]:
 
 
 @contextlib.contextmanager
-def _tensorboard(directory: Path) -> Iterator[Callable[[Row], None]]:
+def _tensorboard(package: Any, directory: Path) -> Iterator[Send]:
     """One TensorBoard run per run, ``DIR/rdq-0``."""
-    package = _package("tensorboardX", "--tensorboard")
     writers: dict[str, Any] = {}
 
     def send(row: Row) -> None:
@@ -69,9 +118,8 @@ def _tensorboard(directory: Path) -> Iterator[Callable[[Row], None]]:
 
 
 @contextlib.contextmanager
-def _wandb(job: Job, project: str) -> Iterator[Callable[[Row], None]]:
+def _wandb(package: Any, job: Job, project: str) -> Iterator[Send]:
     """One W&B run for the job, with metrics ``rdq-0/return_mean``."""
-    package = _package("wandb", "--wandb")
     run = package.init(project=project, config=job.config(None))
 
     def send(row: Row) -> None:
