@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from qduet import checkpoint, runs, weights
 from qduet.errors import InputError
@@ -98,13 +98,29 @@ def _check_finished(directory: Path, job: Job, steps: int) -> None:
         )
 
 
+def continued(config: Mapping[str, Any], commit: str | None, step: int) -> dict[str, Any]:
+    """The configuration with `commit` noted at `step`, if another one was at work before.
+
+    ``provenance`` is of the start; its ``"continued"`` lists each change of commit since, as
+    ``{"commit": …, "step": …}``.
+    """
+    origin = config["provenance"]
+    changes = origin.get("continued", [])
+    last = changes[-1] if changes else origin
+    if last.get("commit") == commit:
+        return dict(config)
+    changes = [*changes, {"commit": commit, "step": step}]
+    return {**config, "provenance": {**origin, "continued": changes}}
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
         config = json.loads(path.read_text(encoding="utf-8"))
         if config["format"] != runs.FORMAT or config["kind"] != "train":
             raise ValueError
-        _ = int(config["steps"]), config["provenance"], [a["label"] for a in config["agents"]]
-    except (OSError, ValueError, KeyError, TypeError):
+        _ = int(config["steps"]), [a["label"] for a in config["agents"]]
+        _ = [change["commit"] for change in config["provenance"].get("continued", [])]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise InputError(
             f"{path} is not what this version of qduet train writes; choose another directory"
         ) from None
@@ -127,22 +143,43 @@ def claimed(directory: Path) -> Iterator[None]:
     """Holds the directory for this process; `InputError` if another one has it."""
     check_writable(directory / checkpoint.FOLDER)
     path = directory / checkpoint.FOLDER / "lock"
-    with path.open("w") as file:
-        try:
-            import fcntl
+    try:
+        file = _locked(path)
+    except BlockingIOError:
+        raise InputError(f"another qduet train is at work in {directory}") from None
+    try:
+        _sweep(directory / checkpoint.FOLDER)
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            path.unlink()
+            os.rmdir(path.parent)  # if nothing else is left in it
+        if file:
+            file.close()
 
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:  # not on Windows: then two processes are the user's affair
-            pass
-        except OSError:
-            raise InputError(f"another qduet train is at work in {directory}") from None
-        try:
-            _sweep(directory / checkpoint.FOLDER)
-            yield
-        finally:
-            with contextlib.suppress(OSError):
-                path.unlink()
-                os.rmdir(path.parent)  # if nothing else is left in it
+
+def _locked(path: Path) -> IO[str] | None:
+    """The open lock file, held; `BlockingIOError` if another process holds it.
+
+    None where there are no locks, as on Windows and some network drives: there, two processes in
+    one directory are the user's affair.
+    """
+    try:
+        import fcntl
+
+        while True:
+            path.parent.mkdir(exist_ok=True)
+            with contextlib.ExitStack() as stack, contextlib.suppress(FileNotFoundError):
+                file = stack.enter_context(path.open("w"))
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # Whoever held it until now has removed it: then it is no lock for others.
+                if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                    stack.pop_all()
+                    return file
+    except BlockingIOError:
+        raise
+    except (ImportError, OSError):
+        return None
 
 
 def _sweep(folder: Path) -> None:

@@ -57,6 +57,8 @@ class Outcome(NamedTuple):
     rows: list[dict[str, Any]]
     already: bool = False
     """Whether it was finished before."""
+    advanced: bool = True
+    """Whether this call took a step or an evaluation; if not, another one of its length may not."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,15 +88,19 @@ def train(
         found = resuming.examine(directory, job, options.provenance)
         if found.finished:
             return _as_found(directory, job)
+        config = found.config
         if found.resumes:
             state = checkpoint.load(directory, job, program)
+            config = resuming.continued(config, options.provenance.get("commit"), state.step)
         else:
             state = State(program.start(), 0, np.zeros((3, len(job.members))))
-        loop = _Loop(job, program, directory, found.config, options, stop or Stop(), tell, state)
+        begun = state.step, len(state.rows)
+        loop = _Loop(job, program, directory, config, options, stop or Stop(), tell, state)
         finished = loop.run()
+        advanced = finished or begun != (state.step, len(state.rows))
         if finished and not options.keep_checkpoint:
             checkpoint.path_of(directory).unlink(missing_ok=True)
-    return Outcome(finished, state.step, state.elapsed, state.rows)
+    return Outcome(finished, state.step, state.elapsed, state.rows, advanced=advanced)
 
 
 def _as_found(directory: Path, job: Job) -> Outcome:
