@@ -6,12 +6,14 @@ import types
 import jax
 import pytest
 
-from qduet import devices, program
+from qduet import devices, program, trainer
 from qduet.agents import make_agent
 from qduet.cli import main, tracking
+from qduet.cli.train import _report as report
 from qduet.cli.train import add_arguments, make_job
 from qduet.errors import InputError
 from qduet.job import Job
+from qduet.stopping import Stop
 
 GAME = "MinAtar/Breakout-v1"
 SHORT = [GAME, "--steps", "2000", "--out", "nowhere"]
@@ -137,6 +139,54 @@ def test_trackers_get_each_new_row_once(monkeypatch, tmp_path):
         ({"rdq-3/return_mean": 1.5}, 1_000),
         "finish",
     ]
+
+
+@pytest.mark.parametrize("failing", ["init", "log", "finish"])
+def test_a_tracker_that_fails_is_dropped_with_one_line(failing, monkeypatch, capsys):
+    calls = []
+
+    def call(name):
+        def made(*_, **__):
+            calls.append(name)
+            if name == failing:
+                raise ConnectionError("no\nnetwork")
+            return fake
+
+        return made
+
+    fake = types.SimpleNamespace(log=call("log"), finish=call("finish"))
+    monkeypatch.setitem(sys.modules, "wandb", types.SimpleNamespace(init=call("init")))
+    job = Job(GAME, (("rdq", make_agent("rdq")),), (3,), 2_000, 1_000)
+    with tracking.tracker(job, None, "project") as track:
+        assert not calls  # a job that is refused or finished opens nothing
+        track([])
+        track([row(0, 0.5)])
+        track([row(0, 0.5), row(1_000, 0.5)])
+    told = capsys.readouterr().err
+    assert told == "qduet train: --wandb failed and is left out from here on (no network)\n"
+    assert calls.count("log") == {"init": 0, "log": 1, "finish": 2}[failing]
+
+
+def test_a_tracker_that_is_never_used_is_never_opened(monkeypatch):
+    monkeypatch.setitem(sys.modules, "wandb", types.SimpleNamespace())
+    job = Job(GAME, (("rdq", make_agent("rdq")),), (3,), 2_000, 1_000)
+    with tracking.tracker(job, None, "project"):
+        pass
+
+
+@pytest.mark.parametrize(("cut", "told"), [([0, 3, 0], "3 of 15 evaluation episodes"), ([0], "")])
+def test_the_summary_tells_of_episodes_cut_short(cut, told, capsys):
+    import argparse
+
+    job = Job(GAME, (("rdq", make_agent("rdq")),), (3,), 2_000, 1_000, 5)
+    shown = {"q_value_mean": 1.0, "q_overestimation": 1.0}
+    rows = [{**row(1_000 * i, 0.5), **shown, "episodes_cut": n} for i, n in enumerate(cut)]
+    outcome = trainer.Outcome(True, 2_000, 60.0, rows)
+    args = argparse.Namespace(json=False, out="out")
+    assert report(args, job, outcome, Stop()) == 0
+    out = capsys.readouterr().out
+    assert told in out
+    assert ("cut short" in out) == bool(told)
 
 
 # --- Memory --------------------------------------------------------------------------------------

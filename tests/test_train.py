@@ -2,9 +2,9 @@
 
 import csv
 import dataclasses
+import errno
 import json
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import qduet.cli.train
-from qduet import agents, checkpoint, program, runs, tensors, weights
+from qduet import agents, checkpoint, program, resuming, runs, tensors, weights
 from qduet.cli import main
 from qduet.job import Job
 from qduet.stopping import Stop
@@ -30,12 +30,14 @@ JOB += ["--evaluate-every", "600", "--episodes", "5"]
 TIMES = ("elapsed_seconds", "frames_per_second")
 
 SCRIPT = f"""
-import dataclasses, sys
-from qduet import agents, trainer
+import dataclasses, sys, time
+from qduet import agents, checkpoint, trainer
 from qduet.cli import main
 for name, agent in agents.AGENTS.items():
     agents.AGENTS[name] = dataclasses.replace(agent, **{SMALL})
 trainer.CALL_SECONDS = 0.0
+save = checkpoint.save
+checkpoint.save = lambda *arguments: (save(*arguments), time.sleep(0.2))  # time to be interrupted
 raise SystemExit(main(sys.argv[1:]))
 """
 
@@ -136,8 +138,8 @@ def test_running_again_says_that_it_is_finished(whole, capsys):
 
 
 def test_interrupted_in_every_way_it_ends_with_the_same_bits(whole, place):
-    """SIGINT, SIGTERM and kill -9 at random moments, and then to the end."""
-    out = place / "interrupted"
+    """SIGINT, SIGTERM and kill -9 soon after a checkpoint, and then to the end."""
+    out, delays = place / "interrupted", iter((0.0, 0.1, 0.3))
     saved = checkpoint.path_of(out)
     for number in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
         process = start(*JOB, "--out", str(out), "--checkpoint-minutes", "0")
@@ -146,11 +148,13 @@ def test_interrupted_in_every_way_it_ends_with_the_same_bits(whole, place):
             time.sleep(0.01)
             if saved.exists() and saved.stat().st_mtime_ns != before:
                 break
-        time.sleep(random.random() / 3)
+        time.sleep(next(delays))
         process.send_signal(number)
         _, errors = process.communicate(timeout=100)
         codes = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}
-        assert process.returncode == codes[number], errors
+        if process.returncode != codes[number]:  # on a busy machine the job may have ended first
+            assert runs.load(out).finished, errors
+            break
         assert number == signal.SIGKILL or "run the same command again to continue" in errors
         assert "Traceback" not in errors
     assert main([*JOB, "--out", str(out)]) == 0
@@ -182,18 +186,31 @@ class Impatient(Stop):
 
 
 def test_short_slots_add_up_to_the_same_bits(whole, place, monkeypatch, capsys):
-    """A deadline is a success, which says how to go on."""
+    """A deadline is a success, which says how to go on, unless nothing at all was done."""
     monkeypatch.setattr("qduet.trainer.CALL_SECONDS", 0.0)
-    out, slots = place / "slots", 0
+    out, codes, before = place / "slots", [], (0, 0)
     while not (out / "weights").exists():
-        monkeypatch.setattr("qduet.cli.train.Stop", lambda _, n=slots % 5: Impatient(n))
-        assert main([*JOB, "--out", str(out)]) == 0
+        stop = Impatient(len(codes) % 5)
+        monkeypatch.setattr("qduet.cli.train.Stop", lambda _, stop=stop: stop)
+        codes.append(main([*JOB, "--out", str(out), "--max-minutes", "9"]))
         told = capsys.readouterr().err
-        assert (out / "weights").exists() or "run the same command again to continue" in told
-        slots += 1
-        assert slots < 60
-    assert slots > 4
+        if not (out / "weights").exists():
+            now = standing(out)
+            assert codes[-1] == (2 if now == before else 0)
+            advice = "too short" if now == before else "run the same command again to continue"
+            assert advice in told
+            before = now
+        assert len(codes) < 60
+    assert codes.count(0) > 4
+    assert codes.count(2) > 4
     assert_same(out, whole)
+
+
+def standing(directory):
+    """Step and number of rows of a directory's checkpoint."""
+    _, metadata = tensors.read(checkpoint.path_of(directory))
+    state = json.loads(metadata["state"])
+    return state["step"], len(state["rows"])
 
 
 def test_a_deadline_and_signals_ask_to_stop():
@@ -272,10 +289,62 @@ def test_other_settings_in_the_directory_are_refused(whole, refused, change, tol
 
 
 def test_one_process_at_a_time(whole, refused):
-    from qduet.resuming import claimed
-
-    with claimed(whole):
+    with resuming.claimed(whole):
         refusal_keeps_everything(whole, refused, JOB, "another qduet train is at work")
+
+
+def test_a_lock_that_was_removed_is_no_lock(tmp_path, monkeypatch):
+    """A process that waits for nothing opens the file, and only then its holder goes."""
+    fcntl = pytest.importorskip("fcntl")
+    path, flock, opened = tmp_path / "checkpoint" / "lock", fcntl.flock, []
+
+    def late(file, how):
+        opened.append(os.fstat(file.fileno()).st_ino)
+        if len(opened) == 1:
+            path.unlink()
+            path.parent.rmdir()
+        flock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with resuming.claimed(tmp_path):
+        assert len(opened) == 2
+        with path.open() as file, pytest.raises(BlockingIOError):
+            flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    assert not path.parent.exists()
+
+
+def test_where_there_are_no_locks_one_goes_on_without(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+
+    def refuse(file, how):
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with resuming.claimed(tmp_path):
+        pass
+
+
+def test_every_commit_that_worked_on_a_job_is_on_record(stopped):
+    """The start stays the start; a change of commit is noted once, at its step."""
+    start = runs.load(stopped).config["provenance"]
+    assert main([*JOB, "--out", str(stopped), "--commit", "b" * 40]) == 0
+    found = runs.load(stopped).config["provenance"]
+    assert found == {**start, "continued": [{"commit": "b" * 40, "step": 600}]}
+    config = {"provenance": found}
+    assert resuming.continued(config, "b" * 40, 900) == config
+    again = resuming.continued(config, start["commit"], 900)["provenance"]
+    assert again["continued"][1:] == [{"commit": start["commit"], "step": 900}]
+    assert again["commit"] == start["commit"]
+
+
+def test_starting_over_the_record_is_of_the_new_start(whole, tmp_path, monkeypatch):
+    killed_at(monkeypatch, (runs, "write_atomically"), 7, tmp_path, "--commit", "a" * 40)
+    assert runs.load(tmp_path).config["provenance"]["commit"] == "a" * 40
+    checkpoint.path_of(tmp_path).unlink()
+    assert main([*JOB, "--out", str(tmp_path), "--commit", "b" * 40]) == 0
+    found = runs.load(tmp_path).config["provenance"]
+    assert found["commit"] == "b" * 40
+    assert "continued" not in found
 
 
 def test_a_finished_job_without_checkpoint_cannot_go_on(whole, place, refused):

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
 from qduet import devices
@@ -20,7 +21,7 @@ from qduet.job import Job
 from qduet.minatar import canonical_id
 from qduet.program import build
 from qduet.provenance import provenance
-from qduet.stopping import Stop
+from qduet.stopping import DEADLINE, Stop
 from qduet.trainer import Options, Outcome, Progress, train
 
 EXAMPLE = """qduet train rdq MinAtar/Breakout-v1 --seeds 3 --steps 1_000_000 --out out/breakout
@@ -197,12 +198,21 @@ def run(args: argparse.Namespace) -> int:
 
 def _report(args: argparse.Namespace, job: Job, outcome: Outcome, stop: Stop) -> int:
     """Says where the job stands; the exit code."""
+    if stop.reason == DEADLINE and not outcome.advanced:
+        raise InputError(
+            f"--max-minutes {args.max_minutes:g} is too short: it ended, at step {outcome.step:,}, "
+            "before one evaluation or block of training was done; give more"
+        )
     if args.json:
         print_json(_document(args, job, outcome))
     elif outcome.finished:
         Console().print(table(job, outcome.rows))
         when = "was finished before" if outcome.already else "finished"
         print(f"{when}, after {outcome.elapsed / 60:.1f} minutes; results in {args.out}/")
+        cut = _cut(outcome)
+        if cut:
+            total = len(outcome.rows) * job.episodes
+            print(f"{cut:,} of {total:,} evaluation episodes did not end and were cut short")
     if outcome.finished:
         return 0
     if stop.reason == signal.SIGINT:
@@ -215,6 +225,11 @@ def _report(args: argparse.Namespace, job: Job, outcome: Outcome, stop: Stop) ->
     return 143 if stop.reason == signal.SIGTERM else 0
 
 
+def _cut(outcome: Outcome) -> int:
+    """How many episodes of all evaluations were cut short."""
+    return int(np.nansum([row["episodes_cut"] or 0 for row in outcome.rows]))
+
+
 def _document(args: argparse.Namespace, job: Job, outcome: Outcome) -> dict[str, Any]:
     labels = [label for label, _ in job.agents]
     return {
@@ -223,5 +238,6 @@ def _document(args: argparse.Namespace, job: Job, outcome: Outcome) -> dict[str,
         "finished": outcome.finished,
         "step": outcome.step,
         "elapsed_seconds": outcome.elapsed,
+        "episodes_cut": _cut(outcome),
         "return_mean": {label: latest(outcome.rows, label, "return_mean") for label in labels},
     }
