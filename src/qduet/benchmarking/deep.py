@@ -10,7 +10,8 @@ the bytes of all weights and A those that acting needs (all but the V stream), i
     9 P + 4 A:   Adam reads and writes p, m, v (6 P); forward pass, target network and backward
                  pass read p (3 P); four greedy actions read A
 
-if a gradient is used where it arises and never stored. The *floor* is that over the bandwidth.
+if a gradient is used where it arises and never stored. The *floor* is that over the bandwidth. (On
+a CPU the weights of a few runs stay in its caches, and the floor says little.)
 """
 
 import argparse
@@ -174,10 +175,14 @@ def bandwidth_of(device: Any) -> tuple[float, str]:
     """Bytes per second of a device's memory, and how that is known."""
     if device.device_kind in BANDWIDTH:
         return BANDWIDTH[device.device_kind], "known"
-    x = jnp.zeros(COPIED // 4, jnp.float32)
-    copy = jax.jit(lambda x: x + 1)
-    jax.block_until_ready(copy(x))
-    return 2 * COPIED / min(_seconds(lambda: copy(x)) for _ in range(5)), "a large copy"
+    x = [jnp.zeros(COPIED // 4, jnp.float32)]
+    add = jax.jit(lambda x: x + 1, donate_argnums=0)
+
+    def copy() -> None:
+        x[0] = jax.block_until_ready(add(x[0]))
+
+    copy()  # compiles
+    return 2 * COPIED / min(_seconds(copy) for _ in range(5)), "a large copy"
 
 
 def whole_minutes(
