@@ -318,7 +318,7 @@ def test_the_command_prints_writes_and_exits(tmp_path, generator, capsys, monkey
 
 @pytest.mark.parametrize(("device", "told"), [("NVIDIA H200", "2.4"), ("cpu", "–")])
 def test_the_cost_is_beside_the_floor(tmp_path, generator, device, told):
-    """1,500 s for 2.5M iterations of 90 runs are 600 µs each; the floor of an H200 is 250 µs."""
+    """600,000 frames a second are 600 µs for 4 steps of 90 runs; the floor of an H200 is 250 µs."""
     planted.game(tmp_path, "Breakout", generator, provenance={"device": device})
     (row,) = sources_table(certify([tmp_path]).sources).rows
     assert row[3:] == (device, "unknown", "25.0 min", "600", told)

@@ -1,7 +1,7 @@
 """Evaluation as in the paper: 1,000 episodes per run, ε = 0.01, every episode counted once.
 
-All episodes of all runs play side by side. Finished ones are dropped once three quarters of the
-lanes are idle, so a long episode does not make the short ones cost much. There is no limit on the
+All episodes of all runs play side by side. Once three quarters of the lanes are idle, finished ones
+are dropped, so a long episode does not make the short ones cost much. There is no limit on the
 length of an episode; `guard` only keeps a game that never ends from hanging the program, and what
 it cut short is reported. An episode's random numbers are those of its run, number and step, so it
 is the same whatever plays beside it.
@@ -23,6 +23,9 @@ from qduet.networks import Params
 
 CHUNK = 50
 """Steps between two looks at which episodes are over."""
+
+SIZES = (250, 30)
+"""Lanes of a run that it can be cut down to: few sizes, because each is compiled for itself."""
 
 
 class Episode(NamedTuple):
@@ -61,6 +64,20 @@ def _start(env: Environment, words: jax.Array, number: jax.Array) -> Lane:
     zero = jnp.float32(0)
     episode = Episode(*[zero] * len(Episode._fields))
     return Lane(env.reset(words), episode, jnp.float32(1), zero, jnp.bool_(False), number)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _begin(
+    env: Environment, episodes: int, params: Params, families: Family, keys: jax.Array
+) -> tuple[Params, Lane, jax.Array]:
+    """The weights as they are used, all lanes ``[runs, episodes]``, and the keys of their steps."""
+
+    def one_run(params: Params, family: Family, key: jax.Array) -> tuple[Params, Lane, jax.Array]:
+        words = jax.random.bits(jax.random.fold_in(key, 0), (episodes, env.num_draws), jnp.uint32)
+        lanes = jax.vmap(functools.partial(_start, env))(words, jnp.arange(episodes))
+        return agents.tied(params, family), lanes, jax.random.fold_in(key, 1)
+
+    return jax.vmap(one_run)(params, families, keys)
 
 
 def _step(
@@ -118,7 +135,9 @@ def _play(
         params: Params, family: Family, lanes: Lane, key: jax.Array, step: jax.Array
     ) -> Lane:
         now = jax.random.fold_in(key, step)
-        draw = lambda number: jax.random.bits(jax.random.fold_in(now, number), (env.num_draws + 2,))
+        draw = lambda number: jax.random.bits(
+            jax.random.fold_in(now, number), (env.num_draws + 2,), jnp.uint32
+        )
         words = jax.vmap(draw)(lanes.number)
         features = layers.features(jax.vmap(env.pack)(lanes.env), params.conv)
         top = lambda x: networks.heads(params, networks.hidden(params, x))
@@ -169,13 +188,8 @@ def evaluate(
     With a `mesh` of devices along ``runs``, everything given lies on it, cut along its first axis.
     `check` is called now and then, and may raise to give up.
     """
-    params = jax.vmap(agents.tied)(params, families)
-    key_start, key_play = (jax.vmap(jax.random.fold_in, (0, None))(keys, i) for i in range(2))
-    draw = lambda key: jax.random.bits(key, (episodes, env.num_draws))
-    start = jax.vmap(jax.vmap(functools.partial(_start, env)), in_axes=(0, None))
-    lanes = jax.jit(start)(jax.vmap(draw)(key_start), jnp.arange(episodes))
-    num_runs = keys.shape[0]
-    blank: Any = [np.zeros((num_runs, episodes), np.float32) for _ in Episode._fields]
+    params, lanes, key_play = _begin(env, episodes, params, families, keys)
+    blank: Any = [np.zeros((len(keys), episodes), np.float32) for _ in Episode._fields]
     record = Episode(*blank)
     size, step = episodes, 0
     while True:
@@ -185,11 +199,12 @@ def evaluate(
         step += CHUNK
         playing = int((~lanes.over).sum(axis=1).max())
         finished = playing == 0 or step >= guard
-        if finished or playing <= size // 4:
+        smaller = [s for s in SIZES if playing <= s <= size // 4]
+        if finished or smaller:
             _write_down(record, lanes)
             if finished:
                 return Evaluation(record, np.asarray((~lanes.over).sum(axis=1)))
-            size = max(1, 1 << (playing - 1).bit_length())
+            size = min(smaller)
             lanes = _keep_playing(lanes, size)
 
 

@@ -8,8 +8,9 @@ One run's arrays; ``vmap`` adds the runs. What a step computes is said by its pl
 GPUs `qduet.kernels` computes the same (but for rounding) with less memory traffic.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +18,8 @@ import jax.numpy as jnp
 from qduet import adam, kernels, networks
 from qduet.adam import Rate, Slot
 from qduet.networks import Layer
+
+T = TypeVar("T")
 
 
 def _bits(packed: jax.Array) -> jax.Array:
@@ -29,7 +32,7 @@ def features(packed: jax.Array, conv: Layer) -> jax.Array:
     """``[n, 1024]``: the convolution's features of packed observations ``uint8[n, bytes]``."""
     plain = lambda packed, w: jax.vmap(partial(_torso, w))(packed)
     w = jnp.concatenate([conv.w, conv.b[None]])
-    return jax.lax.platform_dependent(packed, w, cuda=kernels.features, default=plain)
+    return _either(kernels.features, plain, packed, w, fits=w.dtype == jnp.float32)
 
 
 def _torso(w: jax.Array, packed: jax.Array) -> jax.Array:
@@ -45,11 +48,9 @@ def conv_gradient(packed: jax.Array, x: jax.Array, dx: Sequence[jax.Array], conv
         return jnp.einsum("nyk,nyo->ko", windows, d)
 
     rows = conv.w.shape[0] // networks.KERNEL**2 * kernels.WINDOW + 1
-    if kernels.fits(len(packed)):
-        fused = lambda packed, x, *dx: kernels.band_gradient(packed, x, dx)[:rows]
-        gradient = jax.lax.platform_dependent(packed, x, *dx, cuda=fused, default=plain)
-    else:
-        gradient = plain(packed, x, *dx)
+    fused = lambda packed, x, *dx: kernels.band_gradient(packed, x, dx)[:rows]
+    fits = kernels.fits(len(packed)) and x.dtype == jnp.float32
+    gradient = _either(fused, plain, packed, x, *dx, fits=fits)
     _, pull_back = jax.vjp(networks.band, conv)
     return pull_back(gradient)[0]
 
@@ -60,7 +61,13 @@ def hidden_update(x: jax.Array, dz: jax.Array, slot: Slot, rate: Rate, epsilon: 
     def plain(x: jax.Array, dz: jax.Array, slot: Slot, rate: Rate) -> Slot:
         return adam.step(slot, x.T @ dz, rate, epsilon)
 
-    if not kernels.fits(len(x)):
-        return plain(x, dz, slot, rate)
     fused = partial(kernels.hidden_update, epsilon=epsilon)
-    return jax.lax.platform_dependent(x, dz, slot, rate, cuda=fused, default=plain)
+    fits = kernels.fits(len(x)) and x.dtype == jnp.float32
+    return _either(fused, plain, x, dz, slot, rate, fits=fits)
+
+
+def _either(fused: Callable[..., T], plain: Callable[..., T], *args: Any, fits: bool) -> T:
+    """The kernel's result on an NVIDIA GPU, if it fits; else the plain one."""
+    if not fits:
+        return plain(*args)
+    return jax.lax.platform_dependent(*args, cuda=fused, default=plain)

@@ -117,7 +117,7 @@ def _play(
         return seen, agents.q_values(seen, family)
 
     def step(state: Any, number: jax.Array) -> tuple[Any, _Seen]:
-        words = jax.random.bits(jax.random.fold_in(key, number), (env.num_draws + 2,))
+        words = jax.random.bits(jax.random.fold_in(key, number), (env.num_draws + 2,), jnp.uint32)
         now, q = values(state)
         random = (words[0] >> 8).astype(jnp.float32) * 2.0**-24 < epsilon
         uniform = replay.below(words[1], jnp.int32(env.num_actions))
@@ -148,7 +148,7 @@ def _episode(
     key_start, key_play = jax.random.split(key)
     family = agent.family()
     params = agents.tied(params, family)
-    state = jax.jit(env.reset)(jax.random.bits(key_start, (env.num_draws,)))
+    state = jax.jit(env.reset)(jax.random.bits(key_start, (env.num_draws,), jnp.uint32))
     chunks: list[_Seen] = []
     for start in range(0, frames, CHUNK):
         state, seen = _play(env, epsilon, params, family, key_play, state, jnp.int32(start))

@@ -79,7 +79,7 @@ def init(setting: Setting, uniform: networks.Uniform, seed_key: jax.Array) -> Ru
     env = setting.env
     key_net, key_env = jax.random.split(jax.random.fold_in(seed_key, INIT))
     params = networks.init(key_net, env.num_channels, env.num_actions, uniform)
-    state = env.reset(jax.random.bits(key_env, (env.num_draws,)))
+    state = env.reset(jax.random.bits(key_env, (env.num_draws,), jnp.uint32))
     zeros = jax.tree.map(jnp.zeros_like, params)
     observation = env.pack(state)
     return Run(
@@ -183,7 +183,9 @@ def learn(
 
 def iteration(setting: Setting, hyper: Hyper, run: Run, step: jax.Array) -> tuple[Run, Losses]:
     """One update, then four steps; `step` is the number of steps taken before."""
-    words = jax.random.bits(jax.random.fold_in(run.key, step), (words_per_iteration(setting),))
+    words = jax.random.bits(
+        jax.random.fold_in(run.key, step), (words_per_iteration(setting),), jnp.uint32
+    )
     sampling, acting = jnp.split(words, [setting.agent.batch_size])
     run, losses = learn(setting, hyper, run, step, sampling)
     return act(setting, hyper, run, step, acting), losses
@@ -194,7 +196,7 @@ def warm_up(setting: Setting, hyper: Hyper, run: Run) -> Run:
     words = words_per_iteration(setting)
 
     def body(run: Run, step: jax.Array) -> tuple[Run, None]:
-        drawn = jax.random.bits(jax.random.fold_in(run.key, step), (words,))
+        drawn = jax.random.bits(jax.random.fold_in(run.key, step), (words,), jnp.uint32)
         return act(setting, hyper, run, step, drawn[setting.agent.batch_size :]), None
 
     return jax.lax.scan(body, run, jnp.arange(0, setting.agent.learn_from, STRIDE))[0]
@@ -227,7 +229,7 @@ def settled(setting: Setting, hypers: Hyper, runs: Run, step: jax.Array) -> Para
     words = words_per_iteration(setting)
 
     def one(hyper: Hyper, run: Run) -> Params:
-        drawn = jax.random.bits(jax.random.fold_in(run.key, step), (words,))
+        drawn = jax.random.bits(jax.random.fold_in(run.key, step), (words,), jnp.uint32)
         run = run._replace(target=run.params)
         return learn(setting, hyper, run, step, drawn[: setting.agent.batch_size])[0].params
 

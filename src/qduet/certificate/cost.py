@@ -22,9 +22,9 @@ class Cost(NamedTuple):
 
     runs: int
     seconds: float
-    """Wall clock of the whole command, evaluations included."""
+    """Wall clock of the whole command: training, evaluations, compilation."""
     microseconds_per_iteration: float
-    """The same divided by the iterations."""
+    """Of the training alone."""
 
     @property
     def floors(self) -> float:
@@ -39,9 +39,9 @@ def has_floor(cost: Cost, provenance: Mapping[str, Any]) -> bool:
 
 def cost(runs: Runs) -> Cost:
     """What the runs of a directory took; all of them train side by side."""
-    steps = runs.config["steps"]
-    elapsed = runs.table["elapsed_seconds"]
-    known = elapsed[np.isfinite(elapsed)]
-    seconds = float(known.max()) if known.size else np.nan
+    known = lambda column: runs.table[column][np.isfinite(runs.table[column])]
+    elapsed, speeds = known("elapsed_seconds"), known("frames_per_second")
+    seconds = float(elapsed.max()) if elapsed.size else np.nan
     number = len(runs.agents) * len(runs.config["seeds"])
-    return Cost(number, seconds, 1e6 * seconds / (steps / STRIDE))
+    per_frame = float((1 / speeds).mean()) if speeds.size else np.nan  # stretches are of one length
+    return Cost(number, seconds, 1e6 * STRIDE * number * per_frame)

@@ -103,7 +103,7 @@ def sources_table(sources: Sequence[Source]) -> Table:
     rows = []
     for source in sources:
         cost, where = source.cost, source.provenance
-        known = np.isfinite(cost.seconds)
+        timed = np.isfinite(cost.microseconds_per_iteration)
         rows.append(
             (
                 title(source.game),
@@ -111,9 +111,9 @@ def sources_table(sources: Sequence[Source]) -> Table:
                 f"{source.steps:,}",
                 str(where.get("device") or "unknown"),
                 str(where.get("commit") or "unknown")[:12],
-                f"{cost.seconds / 60:.1f} min" if known else "unknown",
-                f"{cost.microseconds_per_iteration:,.0f}" if known else "unknown",
-                f"{cost.floors:.1f}" if known and has_floor(cost, where) else "–",
+                f"{cost.seconds / 60:.1f} min" if np.isfinite(cost.seconds) else "unknown",
+                f"{cost.microseconds_per_iteration:,.0f}" if timed else "unknown",
+                f"{cost.floors:.1f}" if timed and has_floor(cost, where) else "–",
             )
         )
     return Table("Runs", (*headings, floor), rows)
