@@ -5,16 +5,20 @@ BIN := $(VENV)/bin
 INPUTS := pyproject.toml constraints.txt
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
+RECORDING ?= results/recordings/breakout-rdq-0-episode0.json
+FRESH := MinAtar/Breakout-v1 --seeds 3 --steps 10_000 --evaluate-every 2_000 --episodes 30
+
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test check format bench soak docs clean
+.PHONY: help reproduce test check format bench soak docs gallery clean
 
 help:
-	@echo "make reproduce   set up, draw the paper's figures into out/, check its theory"
+	@echo "make reproduce   set up, compute and draw everything into out/, write out/report.html"
 	@echo "make test        set up, then run the test suite"
 	@echo "make check       lint, format and type checks"
 	@echo "make bench       time the tabular sweep against plain NumPy"
 	@echo "make soak        compare a million steps of each MinAtar game with the original"
 	@echo "make docs        write the tables and pictures of the documentation anew, from results/"
+	@echo "make gallery     take the README's pictures of out/report.html anew"
 	@echo "make clean       remove .venv and caches (results stay)"
 
 $(VENV)/.made:
@@ -39,6 +43,10 @@ reproduce: $(VENV)/.installed
 	@if ls results/figure6/*/config.json >/dev/null 2>&1; then \
 	  $(BIN)/qduet certify results/figure6 --reproduced out --markdown out/certificate.md \
 	  || [ $$? -eq 1 ]; fi  # 1: something differs, and the certificate says what
+	@echo "a short training, to see agents learn on this machine"
+	@$(BIN)/qduet train rdq dueling_dqn dqn $(FRESH) --out out/fresh/breakout
+	@$(BIN)/qduet watch out/fresh/breakout --agent rdq --out out/fresh/play
+	@$(BIN)/qduet report -o out/report.html
 
 test: $(VENV)/.installed-dev
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup
@@ -60,6 +68,9 @@ soak: $(VENV)/.installed-dev
 
 docs: $(VENV)/.installed
 	@$(BIN)/python -m qduet.reproduction
+
+gallery: $(VENV)/.installed-dev
+	@$(BIN)/python docs/gallery.py out/report.html docs/images $(RECORDING)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

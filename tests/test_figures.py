@@ -1,9 +1,12 @@
 import dataclasses
+import json
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from qduet.experiments import FIGURES, run
+from qduet.figures.drawn import drawn, save_data
 from qduet.figures.style import COLOURS, LABELS, colour, rendered
 from qduet.figures.tabular import tabular_figure
 from qduet.rules import RULES
@@ -75,3 +78,37 @@ def test_every_rule_has_a_label_and_a_colour():
     assert LABELS.keys() >= RULES.keys()
     names = ("q_learning", "mine", "yours")
     assert len({colour(name, names) for name in names}) == 3
+
+
+def test_the_data_of_a_figure_are_those_of_its_lines(tmp_path):
+    figure = Figure()
+    axes = figure.subplots()
+    axes.plot([1, 2], [3, 4], color="#ff0000", label="$q_*$")
+    axes.plot([1, 2], [30, 40], "o", color="#ff0000", markerfacecolor="white")
+    axes.plot([5], [6], "s", color="#00ff00", label="start")
+    axes.axhline(7, color="#ff0000")  # across the panel: no data
+    axes.set(xscale="log", xlim=(0.5, 9), title="$Q_0$", xlabel="x")
+    document = json.loads(save_data(figure, tmp_path / "f").read_text())
+    assert document == json.loads(json.dumps(drawn(figure)))
+    (panel,) = document["panels"]
+    assert (panel["title"], panel["x"]) == (
+        "Q₀",
+        {"label": "x", "log": True, "min": 0.5, "max": 9.0},
+    )
+    line, dots, start = panel["series"]
+    assert (line["label"], line["colour"], line["x"], line["y"]) == (
+        "q⁎",
+        "#ff0000",
+        [1, 2],
+        [3, 4],
+    )
+    assert (dots["label"], dots["points"], dots["open"], dots["y"]) == ("q⁎", True, True, [30, 40])
+    assert (start["label"], start["points"], start["open"]) == ("start", True, False)
+
+
+def test_long_lines_are_thinned_out_and_keep_their_ends():
+    figure = Figure()
+    figure.subplots().plot(np.arange(10_000), np.arange(10_000.0))
+    (series,) = drawn(figure)["panels"][0]["series"]
+    assert len(series["x"]) < 500
+    assert (series["x"][0], series["x"][-1]) == (0, 9_999)

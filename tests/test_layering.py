@@ -51,6 +51,7 @@ ORDER = (
     "findings",
     "certificate",
     "figures",
+    "report",
     "reproduction",
     "benchmarking",
     "cli",

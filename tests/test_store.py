@@ -30,6 +30,12 @@ def test_a_cell_comes_back_as_it_was(cell):
         assert arrays[name].dtype == array.dtype
 
 
+def test_a_cell_can_be_opened_without_knowing_its_settings(cell):
+    arrays, settings = store.open_cell(cell)
+    np.testing.assert_array_equal(arrays["x"], ARRAYS["x"])
+    assert settings == {"rule": "qvmax", "seeds": 3, "nested": {"alpha": [0.1, 0.2]}}
+
+
 def test_an_absent_cell_is_none(tmp_path):
     assert store.read_cell(tmp_path / "none.npz", SETTINGS) is None
 

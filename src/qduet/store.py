@@ -104,23 +104,37 @@ def read_cell(path: Path, settings: Any) -> dict[str, np.ndarray] | None:
     A file that is damaged, or that other settings made, is an `InputError`; it is left as it is.
     """
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        stored, checksum = str(arrays.pop("settings")), str(arrays.pop("checksum"))
+        arrays, stored = _open(path)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        raise _damaged(path) from None
-    if checksum != _checksum(arrays, stored):
-        raise _damaged(path)
     if stored != to_json(settings):
         raise InputError(
             f"{path} holds results of other settings ({difference(stored, to_json(settings))}); "
             "choose another directory, or delete that file"
         )
     return arrays
+
+
+def open_cell(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays of a cell and the settings that made it, whatever they are."""
+    arrays, stored = _open(path)
+    return arrays, json.loads(stored)
+
+
+def _open(path: Path) -> tuple[dict[str, np.ndarray], str]:
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        stored, checksum = str(arrays.pop("settings")), str(arrays.pop("checksum"))
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        raise _damaged(path) from None
+    if checksum != _checksum(arrays, stored):
+        raise _damaged(path)
+    return arrays, stored
 
 
 def _damaged(path: Path) -> InputError:

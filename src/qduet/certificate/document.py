@@ -8,7 +8,7 @@ import numpy as np
 
 from qduet import published
 from qduet.certificate.admission import admit
-from qduet.certificate.cells import Cell, compare_cells
+from qduet.certificate.cells import MARGIN, Cell, compare_cells
 from qduet.certificate.claims import FAILS, Claim, deep_claims, reproduced_claims
 from qduet.certificate.cost import Cost, cost
 from qduet.errors import InputError
@@ -93,3 +93,14 @@ def _source(runs: Runs) -> Source:
         cost=cost(runs),
         episodes_cut=0 if cut is None else int(np.nansum(cut)),
     )
+
+
+def as_document(certificate: Certificate) -> dict[str, Any]:
+    """The certificate as plain values, for JSON."""
+    cells = [cell._asdict() | {"verdict": cell.verdict} for cell in certificate.cells]
+    return certificate._asdict() | {
+        "differs": certificate.differs,
+        "missing_games": certificate.missing_games,
+        "margin_in_standard_deviations": MARGIN,
+        "cells": cells,
+    }

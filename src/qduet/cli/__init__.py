@@ -20,11 +20,12 @@ COMMANDS: dict[str, str] = {
     "tabular": "run one tabular rule with one setting",
     "theory": "check every claim of the paper on random MDPs, or on yours",
     "train": "train DQN, Dueling DQN and RDQ on a MinAtar game, many seeds at once",
+    "watch": "see an episode of a trained agent, with its value functions",
     "compare": "compare agents: tables, tests and figures from training runs",
     "certify": "compare our MinAtar runs, and the paper's claims, with the published scores",
-    "watch": "see an episode of a trained agent, with its value functions",
     "play": "play a MinAtar game by keyboard in the terminal",
     "conformance": "examine which rules of the original MinAtar a port follows",
+    "report": "write one page that shows everything in your results",
     "bench": "time each part of the project on this machine",
 }
 """Each subcommand and the line that ``qduet --help`` shows for it."""

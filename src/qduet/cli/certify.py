@@ -3,10 +3,9 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
 from qduet.certificate import Certificate, certify
-from qduet.certificate.cells import MARGIN
+from qduet.certificate.document import as_document
 from qduet.certificate.tables import certificate_tables, explanation, markdown, sentences
 from qduet.cli.options import add_json, print_json, whole
 from qduet.errors import InputError
@@ -56,20 +55,10 @@ def run(args: argparse.Namespace) -> int:
     if args.markdown is not None:
         write_atomically(args.markdown, markdown(certificate).encode())
     if args.json:
-        print_json(_document(certificate))
+        print_json(as_document(certificate))
     else:
         _print(certificate)
     return 1 if certificate.differs else 0
-
-
-def _document(certificate: Certificate) -> dict[str, Any]:
-    cells = [cell._asdict() | {"verdict": cell.verdict} for cell in certificate.cells]
-    return certificate._asdict() | {
-        "differs": certificate.differs,
-        "missing_games": certificate.missing_games,
-        "margin_in_standard_deviations": MARGIN,
-        "cells": cells,
-    }
 
 
 def _print(certificate: Certificate) -> None:

@@ -17,6 +17,7 @@ from qduet.cli.options import add_out
 from qduet.errors import unknown_name
 from qduet.experiments import FIGURES, PROTOCOLS, TabularExperiment
 from qduet.experiments import run as run_experiment
+from qduet.figures.drawn import save_data
 from qduet.figures.style import save
 from qduet.figures.tabular import tabular_figure
 from qduet.figures.theory import figure1, figure4
@@ -95,7 +96,9 @@ def run(args: argparse.Namespace) -> int:
                 print(f"{figure.figure} done", file=sys.stderr, flush=True)
     for name in names:
         if name in DRAWN:
-            save(DRAWN[name](), args.out / name)
+            drawing = DRAWN[name]()
+            save(drawing, args.out / name)
+            save_data(drawing, args.out / name)
     if MINATAR in names:
         _draw_minatar(deep, args.out)
     seconds = time.perf_counter() - started

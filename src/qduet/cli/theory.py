@@ -13,6 +13,7 @@ import numpy as np
 from qduet.cli.options import add_json, add_out, print_json, real, whole
 from qduet.cli.problems import FOUR_STATE, named_mdp, refuse_actions
 from qduet.mdp import optimum
+from qduet.provenance import provenance
 from qduet.store import check_writable, to_json, write_atomically
 from qduet.theory.expected import TABLES
 from qduet.theory.problems import Problem, load_problem, problem_json, problem_of
@@ -75,10 +76,9 @@ def run(args: argparse.Namespace) -> int:
         if not result.holds and result.problem is not None
     ]
     endings = _endings(problem, args.step_size) if problem is not None else []
-    if args.out is not None:
-        _draw(args.out)
     document = _document(results, endings, files, seconds)
     if args.out is not None:
+        _draw(args.out)
         write_atomically(args.out / "theory.json", to_json(document).encode())
     if args.json:
         print_json(document)
@@ -131,6 +131,7 @@ def _endings(problem: Problem, step_size: float) -> list[dict[str, Any]]:
 
 def _draw(out: Path) -> None:
     from qduet.figures import theory as figures
+    from qduet.figures.drawn import save_data
     from qduet.figures.style import save
 
     drawn: dict[str, Any] = {
@@ -141,7 +142,9 @@ def _draw(out: Path) -> None:
     }
     for name, draw in drawn.items():
         print(f"drawing {name}", file=sys.stderr)
-        save(draw(), out / name)
+        figure = draw()
+        save(figure, out / name)
+        save_data(figure, out / name)
 
 
 # --- Reports -------------------------------------------------------------------------------------
@@ -169,6 +172,7 @@ def _document(
         "claims": claims,
         "counterexamples": files,
         "seconds": round(seconds, 2),
+        "provenance": provenance(),
     }
     return document | ({"rules": endings} if endings else {})
 

@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib
 from matplotlib.figure import Figure
@@ -77,6 +77,28 @@ def colour(name: str, names: tuple[str, ...] = ()) -> str:
 def label(name: str) -> str:
     """How a rule or agent is called in a legend."""
     return LABELS.get(name, name)
+
+
+class Look(NamedTuple):
+    """How one rule is drawn among others."""
+
+    label: str
+    colour: str
+    style: str
+    """A line style of matplotlib."""
+    row: int
+    """Its place among the rules."""
+
+
+def look_of(name: str, names: tuple[str, ...]) -> Look:
+    """The look of `name` among `names`; ``soft_rdq-beta-0.001`` is a variant of its family."""
+    family, _, variant = name.partition("-beta-")
+    text = label(family) + (f", β = {variant}" if variant else "")
+    variants = [other for other in names if other.startswith(f"{family}-beta-")]
+    style = ["-", "--", ":", "-."][variants.index(name) % 4] if variant else "-"
+    if family == "bc_qvmax":  # so that Q-learning shows where the two coincide
+        style = "--"
+    return Look(text, colour(family, names), style, names.index(name))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from matplotlib.ticker import PercentFormatter
 
 from qduet import stats
 from qduet.experiments import Results
-from qduet.figures.style import colour, house_style, label
+from qduet.figures.style import Look, house_style, look_of
 from qduet.stats import Interval
 from qduet.summary import RuleSummary, Summary
 
@@ -33,7 +33,7 @@ def tabular_figure(results: Results, summary: Summary) -> Figure:
         centre.set_xscale("log")
         top = _top(rule.best.auc for by_rule in summary.values() for rule in by_rule.values())
         for name in results.rules:
-            look = _Look(name, results.rules)
+            look = look_of(name, results.rules)
             _draw_curve(left, experiment.points, summary[shown][name], look)
             _draw_step_sizes(centre, summary[shown][name], look)
             _draw_sizes(right, {n: by_rule[name] for n, by_rule in summary.items()}, look, top)
@@ -67,28 +67,14 @@ def _marks() -> list[Line2D]:
     ]
 
 
-class _Look:
-    """How one rule is drawn."""
-
-    def __init__(self, name: str, names: tuple[str, ...]) -> None:
-        family, _, variant = name.partition("-beta-")
-        self.label = label(family) + (f", β = {variant}" if variant else "")
-        self.colour = colour(family, names)
-        variants = [other for other in names if other.startswith(f"{family}-beta-")]
-        self.style = ["-", "--", ":", "-."][variants.index(name) % 4] if variant else "-"
-        if family == "bc_qvmax":  # so that Q-learning shows where the two coincide
-            self.style = "--"
-        self.row = names.index(name)
-
-
-def _draw_curve(axes: Axes, points: np.ndarray, rule: RuleSummary, look: _Look) -> None:
+def _draw_curve(axes: Axes, points: np.ndarray, rule: RuleSummary, look: Look) -> None:
     mean, low, high = stats.band(rule.curves)
     text = f"{look.label} (α = {rule.best_step_size:.2g})"
     axes.plot(points, mean, color=look.colour, linestyle=look.style, label=text)
     axes.fill_between(points, low, high, color=look.colour, alpha=0.2, linewidth=0)
 
 
-def _draw_step_sizes(axes: Axes, rule: RuleSummary, look: _Look) -> None:
+def _draw_step_sizes(axes: Axes, rule: RuleSummary, look: Look) -> None:
     mean = np.array([interval.mean for interval in rule.intervals])
     low = np.array([interval.low for interval in rule.intervals])
     high = np.array([interval.high for interval in rule.intervals])
@@ -111,7 +97,7 @@ def _draw_step_sizes(axes: Axes, rule: RuleSummary, look: _Look) -> None:
     markers.set_in_layout(False)
 
 
-def _draw_sizes(axes: Axes, by_size: dict[int, RuleSummary], look: _Look, top: float) -> None:
+def _draw_sizes(axes: Axes, by_size: dict[int, RuleSummary], look: Look, top: float) -> None:
     sizes = list(by_size)
     best = [rule.best.auc for rule in by_size.values()]
     axes.plot(

@@ -442,7 +442,7 @@
   function mountGallery(container, recordings) {
     const place = make("div"), id = `qduet-gallery-${++mounted}`;
     const parts = [["game", (r) => r.game], ["agent", (r) => r.label],
-      ["episode", (r) => `run ${r.seed}, episode ${r.episode_seed}`]];
+      ["episode", (r) => `run ${r.seed}, ${thousands(r.step)} steps, episode ${r.episode_seed}`]];
     const menus = parts.map(([name]) => make("select", { id: `${id}-${name}`, onchange: () => pick() }));
     const bar_ = make("div", { class: "qduet-gallery" }, ...menus.map((menu, i) =>
       make("span", {}, make("label", { for: menu.id, text: parts[i][0] }), menu)));

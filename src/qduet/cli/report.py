@@ -1,0 +1,46 @@
+"""``qduet report``: one self-contained page of everything in some directories."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from qduet.errors import InputError
+from qduet.store import write_atomically
+
+EXAMPLE = """qduet report                          # of out/ and results/, into report.html
+qduet report my_runs/ -o mine.html"""
+
+USUAL = (Path("out"), Path("results"))
+"""Where results lie unless something else is said."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    parser.add_argument(
+        "directories",
+        nargs="*",
+        type=Path,
+        metavar="DIR",
+        help="of reproduce, theory --out, train or watch, in any mix (default: out, results)",
+    )
+    parser.add_argument(
+        "-o", "--out", type=Path, default=Path("report.html"), metavar="FILE", help="report.html"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Writes the page and says where it is."""
+    from qduet.report import build
+
+    directories = args.directories or [path for path in USUAL if path.is_dir()]
+    if not directories:
+        raise InputError("there is no out/ or results/ here: give the directories of your results")
+    if args.out.is_dir():
+        raise InputError(f"-o {args.out} is a directory; give the name of a file in it")
+    page = build(directories)
+    content = page.html.encode()
+    write_atomically(args.out, content)
+    for problem in page.problems:
+        print(f"qduet report: left out: {problem}", file=sys.stderr)
+    print(f"{args.out.resolve()} ({len(content) / 1e6:.1f} MB, works from disk)")
+    return 0

@@ -1,0 +1,107 @@
+"""Tabular experiments as they lie on disk, whatever rules they hold.
+
+    for loaded in load(Path("out/figure5"), [read(path) for path in paths]):
+        loaded.summary[18]["hard_rdq"].best.auc
+
+A cell brings its own settings, so a figure can hold rules that nobody here has heard of, lack
+some of its cells, or be an experiment that is not in the paper at all.
+"""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from qduet.errors import InputError
+from qduet.experiments import FIGURES, Results, TabularExperiment
+from qduet.findings import Finding, findings
+from qduet.store import open_cell
+from qduet.summary import Summary, summarise_all
+from qduet.sweep import Curves
+
+SHARED = ("problem", "init_std", "log_step_sizes", "seeds", "steps", "record_every", "protocol")
+"""The settings that all cells of one experiment have in common."""
+
+
+class Loaded(NamedTuple):
+    """One tabular experiment as it was found."""
+
+    folder: Path
+    results: Results
+    summary: Summary
+    findings: list[Finding]
+    files: dict[tuple[int, str], Path]
+    """By |A| and rule."""
+    versions: dict[str, str]
+
+    @property
+    def known(self) -> bool:
+        """Whether it is one of the paper's figures, complete and at the paper's scale."""
+        declared = FIGURES.get(self.results.experiment.figure)
+        return declared is not None and _is_whole(self.results, declared)
+
+
+class CellFile(NamedTuple):
+    """One cell as it was read."""
+
+    path: Path
+    curves: Curves
+    settings: dict[str, Any]
+
+
+def read(path: Path) -> CellFile:
+    """The cell in a file, or `InputError`."""
+    arrays, settings = open_cell(path)
+    wanted = {*SHARED, "num_actions", "rule", "versions"}
+    if set(arrays) != set(Curves._fields) or not wanted <= set(settings):
+        raise InputError(f"{path} is not a cell of a tabular sweep")
+    return CellFile(path, Curves(**arrays), settings)
+
+
+def load(folder: Path, files: list[CellFile]) -> list[Loaded]:
+    """The experiments that `files` belong to: one for each set of shared settings."""
+    kinds: dict[str, list[CellFile]] = {}
+    for file in files:
+        kinds.setdefault(json.dumps([file.settings[k] for k in SHARED]), []).append(file)
+    return [_experiment(folder, of_a_kind) for of_a_kind in kinds.values()]
+
+
+def _experiment(folder: Path, found: list[CellFile]) -> Loaded:
+    shared = {key: found[0].settings[key] for key in SHARED}
+    shared["log_step_sizes"] = tuple(shared["log_step_sizes"])
+    declared = FIGURES.get(folder.name)
+    experiment = TabularExperiment(
+        figure=folder.name,
+        title=declared.title if declared else f"{folder.name} (not in the paper)",
+        rules=declared.rules if declared else (),
+        actions=tuple(sorted({file.settings["num_actions"] for file in found})),
+        **shared,
+    )
+    known = [spec.id for spec in experiment.rules]
+    present = {file.settings["rule"] for file in found}
+    rules = (*(r for r in known if r in present), *sorted(present - set(known)))
+    cells: dict[int, dict[str, Curves]] = {n: {} for n in experiment.actions}
+    for rule in rules:
+        for file in found:
+            if file.settings["rule"] == rule:
+                cells[file.settings["num_actions"]][rule] = file.curves
+    results = Results(experiment, rules, cells)
+    summary = summarise_all(results)
+    whole = declared is not None and _is_whole(results, declared)
+    return Loaded(
+        folder,
+        results,
+        summary,
+        findings(results, summary) if whole else [],
+        {(f.settings["num_actions"], f.settings["rule"]): f.path for f in found},
+        found[0].settings["versions"],
+    )
+
+
+def _is_whole(results: Results, declared: TabularExperiment) -> bool:
+    """Whether `results` are the declared experiment with every cell of it, at full scale."""
+    here = results.experiment
+    same = here == dataclasses.replace(declared, protocol=here.protocol)
+    return same and all(
+        spec.id in by_rule for by_rule in results.cells.values() for spec in declared.rules
+    )

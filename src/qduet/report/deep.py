@@ -1,0 +1,166 @@
+"""MinAtar on the page: the runs of each directory as learning curves, beside the published ones.
+
+    for parent, runs in grouped(paths).items():     # results/figure6 -> its five games
+        part = show(parent, [load(path) for path in runs], "deep-0")
+
+Directories that lie side by side become the panels of one figure. Runs that are unfinished, of a
+single seed, or that diverged are shown as far as they go, and the text says so.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qduet import published, stats
+from qduet.figures.style import look_of
+from qduet.report import deep_text
+from qduet.report.chart import Part, group, series
+from qduet.report.html import code, el
+from qduet.runs import Runs, Scores
+
+METRICS = {
+    "return_mean": "Mean return of an episode",
+    "q_overestimation": "Overestimation: predicted Q − observed return",
+    "v_rms": "Size of V (root mean square)",
+    "adv_rms": "Size of A (root mean square)",
+    "mean_adv_abs": "Size of the mean advantage",
+    "episode_length_mean": "Mean length of an episode",
+    "train_loss_mean": "Training loss",
+}
+"""The columns that can be drawn, and their names."""
+
+
+def grouped(paths: Iterable[Path]) -> dict[Path, list[Path]]:
+    """Directories of runs by the directory they lie in."""
+    groups: dict[Path, list[Path]] = {}
+    for path in paths:
+        groups.setdefault(path.parent, []).append(path)
+    return groups
+
+
+def show(parent: Path, found: list[Runs], name: str) -> Part:
+    """The figure of all runs below `parent`."""
+    labels = tuple(dict.fromkeys(label for runs in found for label in runs.agents))
+    metrics = [m for m in METRICS if any(_has(runs, m) for runs in found)] or ["return_mean"]
+    many = any(len(runs.config["seeds"]) > 1 for runs in found)
+    chart: dict[str, Any] = {
+        "selects": [
+            {
+                "id": "metric",
+                "label": "Shown",
+                "values": metrics,
+                "labels": [METRICS[m] for m in metrics],
+                "initial": metrics[0],
+            }
+        ],
+        "groups": [group(label, look_of(label, labels)) for label in labels],
+        "kinds": [{"id": "published", "label": "published", "suffix": "published", "dash": "5 3"}],
+        "seeds": many,
+        "log": True,
+        "panels": [_panel(runs, metrics, deep_text.title(runs, found)) for runs in found],
+    }
+    if not any("kind" in line for panel in chart["panels"] for line in panel["series"]):
+        del chart["kinds"]
+    short = deep_text.share(found)
+    numbers, data = deep_text.comparison_table(found)
+    notes = [el("li", note) for runs in found for note in deep_text.notes(runs)]
+    html = el(
+        "section",
+        el("h3", deep_text.heading(parent, found)),
+        el("p", deep_text.setting(found), class_="setting"),
+        el("p", short, class_="missing") if short else None,
+        el("ul", notes, class_="missing") if notes else None,
+        el("figure", el("div", data_chart=name, class_="chart"), deep_text.caption(found)),
+        numbers,
+        deep_text.agents_table(found),
+        id=name,
+        class_="item",
+    )
+    return Part(html, {name: chart}, {name: data}, deep_text.facts(parent, found, name))
+
+
+def show_published(name: str) -> Part:
+    """The published curves alone, for want of runs to put beside them."""
+    agents = published.AGENTS
+    panels = [
+        {
+            "title": deep_text.GAMES.get(game, game),
+            "x": {"label": "Environment steps", "min": 0},
+            "y": {"label": METRICS["return_mean"]},
+            "series": [_line(agent, published.scores(game, agent), None) for agent in agents],
+        }
+        for game in published.GAMES
+    ]
+    chart = {
+        "groups": [group(agent, look_of(agent, agents)) for agent in agents],
+        "seeds": True,
+        "log": True,
+        "panels": panels,
+    }
+    html = el(
+        "section",
+        el("h3", "Figure 6, as published"),
+        el("p", deep_text.NOTHING_OF_OURS, class_="missing"),
+        el("figure", el("div", data_chart=name, class_="chart"), deep_text.published_caption()),
+        el("p", "Source: ", code("qduet/data/published_scores.csv"), class_="source"),
+        id=name,
+        class_="item",
+    )
+    return Part(html, {name: chart}, {})
+
+
+def _has(runs: Runs, metric: str) -> bool:
+    return metric in runs.table and bool(np.isfinite(runs.table[metric]).any())
+
+
+# --- The chart -----------------------------------------------------------------------------------
+
+
+def _panel(runs: Runs, metrics: list[str], title: str) -> dict[str, Any]:
+    lines = []
+    for metric in (m for m in metrics if _has(runs, m)):
+        for label in runs.agents:
+            lines.append(_line(label, runs.scores(label, metric), metric))
+            theirs = _published(runs, label, metric)
+            if theirs is not None:
+                lines.append(_line(label, theirs, metric, kind="published"))
+    return {
+        "title": title,
+        "x": {"label": "Environment steps", "min": 0},
+        "y": {"label": {"by": "metric", **METRICS}},
+        "series": lines,
+    }
+
+
+def _line(
+    label: str, scores: Scores, metric: str | None, kind: str | None = None
+) -> dict[str, Any]:
+    when = {"metric": metric} if metric else None
+    if not len(scores.steps):
+        empty = np.zeros(0)
+        return series(label, empty, empty, empty, empty, when=when, kind=kind)
+    several = len(scores.seeds) > 1
+    return series(
+        label,
+        scores.steps,
+        *stats.band(scores.values),
+        when=when,
+        kind=kind,
+        seeds=scores.values if several and kind is None else None,
+        seed_names=scores.seeds.tolist(),
+        note=None if several else "one seed",
+    )
+
+
+def _published(runs: Runs, label: str, metric: str) -> Scores | None:
+    """The published scores to draw beside an agent's: its own, up to where it was trained."""
+    known = runs.game in published.GAMES and metric in ("return_mean", "q_overestimation")
+    if not known or label not in published.AGENTS:
+        return None
+    scores = published.scores(runs.game, label, metric)
+    there = scores.steps <= runs.config["steps"]
+    if there.sum() < 2:
+        return None
+    return Scores(scores.seeds, scores.steps[there], scores.values[:, there])

@@ -1,0 +1,229 @@
+"""The words around MinAtar's charts: headings, settings, warnings, numbers, facts."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qduet import comparison, published, stats
+from qduet.agents import make_agent
+from qduet.comparison import Source
+from qduet.errors import InputError
+from qduet.figures.style import look_of
+from qduet.report.chart import Fact
+from qduet.report.html import Raw, code, details, el, table
+from qduet.runs import Runs
+
+GAMES = {"SpaceInvaders": "Space Invaders"}
+
+NOTHING_OF_OURS = (
+    "No runs at the paper’s scale were given: these are the authors’ released scores, and nothing "
+    "of ours."
+)
+
+
+def is_figure6(found: list[Runs]) -> bool:
+    """Whether these runs are the paper's experiment: its length, seeds, agents and settings."""
+    return all(
+        runs.config["steps"] == published.STEPS
+        and len(runs.config["seeds"]) >= published.SEEDS
+        and set(published.AGENTS) <= set(runs.agents)
+        and all(_as_published(runs, label) for label in published.AGENTS)
+        for runs in found
+    )
+
+
+def _as_published(runs: Runs, label: str) -> bool:
+    settings = next(agent for agent in runs.config["agents"] if agent["label"] == label)
+    wanted = dataclasses.asdict(make_agent(label, protocol="reference"))
+    return all(settings.get(key) == value for key, value in wanted.items())
+
+
+def title(runs: Runs, found: list[Runs]) -> str:
+    """The name of a panel: the game, and the directory if two hold the same one."""
+    game = GAMES.get(runs.game, runs.game)
+    twice = sum(other.game == runs.game for other in found) > 1
+    return f"{game} ({runs.directory.name})" if twice else game
+
+
+def heading(parent: Path, found: list[Runs]) -> str:
+    """What these runs are."""
+    if is_figure6(found):
+        return "Figure 6: DQN, Dueling DQN and RDQ on MinAtar"
+    steps = sorted({runs.config["steps"] for runs in found})
+    long = " and ".join(_steps(s) for s in steps)
+    return f"Training runs of {long} steps in {_place(parent, found)}/"
+
+
+def _place(parent: Path, found: list[Runs]) -> Path:
+    return found[0].directory if len(found) == 1 else parent
+
+
+def _steps(steps: int) -> str:
+    return f"{steps / 1e6:g}M" if steps >= 1_000_000 else f"{steps:,}"
+
+
+def setting(found: list[Runs]) -> str:
+    """How they were made, once if all were made alike."""
+    said = []
+    for runs in found:
+        config = runs.config
+        seeds = len(config["seeds"])
+        said.append(
+            f"{len(runs.agents)} agent{'s' * (len(runs.agents) != 1)} × "
+            f"{seeds if seeds > 1 else 'a single'} seed{'s' * (seeds != 1)}, {config['steps']:,} "
+            f"steps, protocol={config.get('protocol', 'unknown')}, "
+            f"{config.get('episodes', '?')} episodes per evaluation"
+        )
+    if len(set(said)) == 1:
+        return f"Each game: {said[0]}." if len(found) > 1 else f"{found[0].game}: {said[0]}."
+    return " ".join(
+        f"{runs.directory.name}: {text}." for runs, text in zip(found, said, strict=True)
+    )
+
+
+def share(found: list[Runs]) -> str:
+    """What a short training is, and is not."""
+    steps = max(runs.config["steps"] for runs in found)
+    if steps >= published.EVALUATE_EVERY:
+        return ""
+    return (
+        f"A short training, {100 * steps / published.STEPS:.2g} % of the paper’s 10,000,000 steps: "
+        "enough to see learning begin, not to compare agents."
+    )
+
+
+def notes(runs: Runs) -> list[str]:
+    """What a reader must know before trusting the curves."""
+    notes, steps = [], runs.table["step"]
+    if not runs.finished:
+        last = int(steps.max()) if len(steps) else 0
+        notes.append(
+            f"{runs.directory} is unfinished: evaluated up to step {last:,} of "
+            f"{runs.config['steps']:,}; what all seeds have is shown."
+        )
+    if len(runs.config["seeds"]) == 1:
+        notes.append(f"{runs.directory} has a single seed: a curve, but no interval.")
+    for agent in runs.agents:
+        lost = ~np.isfinite(runs.table["return_mean"]) & (runs.table["agent"] == agent)
+        seeds = sorted(set(runs.table["seed"][lost].tolist()))
+        if seeds:
+            first = int(steps[lost].min())
+            notes.append(
+                f"{runs.directory}: no finite return of {agent}, seed "
+                f"{', '.join(map(str, seeds))}, from step {first:,} on: diverged. There the mean "
+                "is not drawn."
+            )
+    return notes
+
+
+def caption(found: list[Runs]) -> Raw:
+    """The text alternative of the chart: where each agent ends."""
+    said = []
+    for runs in found:
+        parts = []
+        for label in runs.agents:
+            scores = runs.scores(label)
+            if len(scores.steps):
+                last = stats.mean_interval(scores.values[:, -1])
+                parts.append(f"{look_of(label, runs.agents).label} {_finite(last)}")
+        if parts:
+            said.append(f"{title(runs, found)}: {', '.join(parts)}.")
+    drawn = "Shading: 95 % intervals over seeds."
+    if any(runs.config["steps"] >= published.EVALUATE_EVERY for runs in found):
+        drawn += " Solid: these runs; dashed: the published scores of the same agents and games."
+    return el("figcaption", "Mean return at the last evaluation. ", " ".join(said), " ", drawn)
+
+
+def published_caption() -> Raw:
+    """Where the published curves end."""
+    said = []
+    for game in published.GAMES:
+        ends = {a: published.scores(game, a).values[:, -1] for a in published.AGENTS}
+        agents = (
+            f"{look_of(a, published.AGENTS).label} {stats.mean_interval(end)}"
+            for a, end in ends.items()
+        )
+        said.append(f"{GAMES.get(game, game)}: {', '.join(agents)}.")
+    text = "Mean return at 10,000,000 steps, with 95 % intervals over seeds. "
+    return el("figcaption", text + " ".join(said))
+
+
+def _finite(interval: stats.Interval) -> str:
+    return str(interval) if np.isfinite(interval.mean) else "diverged"
+
+
+def comparison_table(found: list[Runs]) -> tuple[Raw | None, dict[str, Any]]:
+    """What `qduet compare` says of these runs, if it can compare them."""
+    try:
+        collection = comparison.collect([Source(runs) for runs in found])
+    except InputError as error:
+        return el("p", f"No table of numbers: {error}.", class_="setting"), {}
+    summaries = comparison.agent_summaries(collection, comparison.Resampling())
+    files = {(r.game, label): r.directory for r in found for label in r.agents}
+    rows = [
+        [
+            GAMES.get(a.game, a.game),
+            a.agent,
+            str(a.seeds),
+            str(a.mean),
+            f"{a.median:.2f}",
+            f"{a.iqm.value:.2f}",
+            str(a.auc),
+            code(str(files.get((a.game, a.agent.partition("@")[0]), "")) + "/evaluations.csv"),
+        ]
+        for a in summaries
+    ]
+    headings = ("game", "agent", "seeds", "mean", "median", "IQM", "mean over training", "file")
+    caption = f"Return at step {collection.at:,}, ± half of the 95 % interval over seeds"
+    notes = [el("p", note, class_="setting") for note in collection.notes]
+    html = details(
+        "Numbers and their files", table(headings, rows, caption=caption, numeric=2), notes
+    )
+    by_game = [a._asdict() for a in summaries]
+    return html, {"step": collection.at, "by_game": by_game}
+
+
+def agents_table(found: list[Runs]) -> Raw:
+    """How each agent is set, told by what differs from the published setting."""
+    rows = []
+    for runs in found:
+        for agent in runs.config["agents"]:
+            rows.append([runs.directory.name, agent["label"], _differences(agent)])
+    caption = "Settings of the agents, where they are not those of the released code"
+    return details(
+        "Settings of the agents", table(("runs", "agent", "settings"), rows, caption=caption)
+    )
+
+
+def _differences(agent: dict[str, Any]) -> str:
+    name = agent.get("name")
+    if name not in published.AGENTS:
+        return ", ".join(f"{k} = {v}" for k, v in agent.items() if k != "label")
+    usual = dataclasses.asdict(make_agent(str(name), protocol="reference"))
+    changed = [f"{k} = {agent.get(k)} (there {v})" for k, v in usual.items() if agent.get(k) != v]
+    return ", ".join(changed) or "as in the released code"
+
+
+def facts(parent: Path, found: list[Runs], name: str) -> tuple[Fact, ...]:
+    """What was run, where and for how long, for the summary of the page."""
+    number = sum(len(runs.agents) * len(runs.config["seeds"]) for runs in found)
+    games = ", ".join(dict.fromkeys(GAMES.get(runs.game, runs.game) for runs in found))
+    what = "Figure 6" if is_figure6(found) else "MinAtar"
+    steps = " and ".join(sorted({_steps(runs.config["steps"]) for runs in found}))
+    place = _place(parent, found)
+    facts = [Fact("run", f"{what}: {number} runs of {steps} steps, {games}", name, str(place))]
+    seconds = [_seconds(runs) for runs in found]
+    if all(np.isfinite(s) for s in seconds):
+        facts.append(Fact("time", f"{what}: {sum(seconds) / 60:.1f} min", name, str(place)))
+    devices = {str((r.config.get("provenance") or {}).get("device", "unknown")) for r in found}
+    facts.append(Fact("where", f"{what}: {', '.join(sorted(devices))}", name, str(place)))
+    return tuple(facts)
+
+
+def _seconds(runs: Runs) -> float:
+    """Wall clock of the command; all runs of a directory train side by side."""
+    elapsed = runs.table.get("elapsed_seconds", np.zeros(0))
+    known = elapsed[np.isfinite(elapsed)]
+    return float(known.max()) if known.size else float("nan")

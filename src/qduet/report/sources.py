@@ -1,0 +1,103 @@
+"""What results lie in some directories.
+
+    >>> found = find([Path("out"), Path("results")])
+    >>> found.cells        # {Path("out/figure5"): [Path("out/figure5/actions-2/hard_rdq.npz"), …]}
+
+Results are told by their files: cells of `qduet reproduce`, directories of `qduet train`, the
+JSON that `qduet theory --out` and the figures leave, recordings of `qduet watch`.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from qduet import runs
+from qduet.errors import InputError
+
+THEORY = "theory.json"
+LAST_RUN = "last-run.json"
+DRAWN = ("figure4.json", "rates.json", "ring.json")
+RECORDING = re.compile(r".+-episode\d+\.json")
+SKIPPED = ("checkpoint", "weights")
+
+
+@dataclasses.dataclass
+class Found:
+    """Paths by what they hold; all in the order of their names."""
+
+    cells: dict[Path, list[Path]] = dataclasses.field(default_factory=dict)
+    """Cells of tabular sweeps, by the folder of their figure."""
+    runs: list[Path] = dataclasses.field(default_factory=list)
+    """Directories of training runs."""
+    theory: list[Path] = dataclasses.field(default_factory=list)
+    drawn: list[Path] = dataclasses.field(default_factory=list)
+    """The data of drawn figures."""
+    last_runs: list[Path] = dataclasses.field(default_factory=list)
+    recordings: list[Path] = dataclasses.field(default_factory=list)
+
+    @property
+    def of_the_paper(self) -> bool:
+        """Whether there is something besides training runs and recordings, which anyone has."""
+        return bool(self.cells or self.theory or self.drawn)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to show."""
+        return not (self.cells or self.runs or self.theory or self.recordings)
+
+
+def find(directories: Iterable[Path]) -> Found:
+    """Everything in `directories` and below."""
+    found = Found()
+    seen: set[Path] = set()
+    for directory in directories:
+        if not directory.is_dir():
+            raise InputError(f"{directory} is not a directory; give directories of results")
+        for root, folders, names in os.walk(directory):
+            folders[:] = sorted(f for f in folders if f[0] != "." and f not in SKIPPED)
+            if Path(root).resolve() not in seen:
+                _sort_in(found, Path(root), set(names))
+            seen.add(Path(root).resolve())
+    return found
+
+
+def _sort_in(found: Found, folder: Path, names: set[str]) -> None:
+    if re.fullmatch(r"actions-\d+", folder.name):
+        cells = sorted(folder / name for name in names if name.endswith(".npz"))
+        if cells:
+            found.cells.setdefault(folder.parent, []).extend(cells)
+        return
+    if {runs.CONFIG, runs.EVALUATIONS} <= names:
+        found.runs.append(folder)
+    found.theory += [folder / THEORY] if THEORY in names else []
+    found.last_runs += [folder / LAST_RUN] if LAST_RUN in names else []
+    found.recordings += sorted(folder / name for name in names if RECORDING.fullmatch(name))
+    found.drawn += [folder / name for name in DRAWN if name in names]
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON document of a file; `InputError` if it is none."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InputError(f"{path} is damaged: it is not JSON") from None
+    if not isinstance(document, dict):
+        raise InputError(f"{path} is damaged: it holds no settings or results")
+    return document
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turns what goes wrong within, for a document that lacks something, into an `InputError`."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        what = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise InputError(f"{path} is not what qduet wrote there ({what})") from None

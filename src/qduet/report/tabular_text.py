@@ -1,0 +1,166 @@
+"""The words around the tabular charts: settings, verdicts, numbers, facts."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qduet.experiments import FIGURES, TabularExperiment
+from qduet.figures.style import look_of
+from qduet.report.cells import Loaded
+from qduet.report.chart import Fact, Part
+from qduet.report.html import Raw, code, details, el, table
+from qduet.report.sources import read_json, reading
+from qduet.summary import RuleSummary
+from qduet.summary import table as summary_table
+
+
+def heading(experiment: TabularExperiment) -> str:
+    """The figure by its number and title."""
+    number = experiment.figure.removeprefix("figure")
+    return (
+        f"Figure {number}: {experiment.title}" if experiment.figure in FIGURES else experiment.title
+    )
+
+
+def setting(experiment: TabularExperiment) -> str:
+    """How the experiment was run."""
+    seeds = f"{experiment.seeds} seeds" if experiment.seeds > 1 else "a single seed (no intervals)"
+    return (
+        f"Problem “{experiment.problem}”, |A| ∈ {{{', '.join(map(str, experiment.actions))}}}; "
+        f"{seeds}, {experiment.steps:,} steps, {len(experiment.step_sizes)} step sizes; "
+        f"protocol={experiment.protocol}."
+    )
+
+
+def missing(loaded: Loaded) -> str:
+    """What the reader might expect to see here, and will not."""
+    experiment, notes = loaded.results.experiment, []
+    declared = FIGURES.get(experiment.figure)
+    wanted = {spec.id for spec in declared.rules} if declared else set()
+    absent = [
+        f"{rule} at |A| = {n}"
+        for n in experiment.actions
+        for rule in dict.fromkeys((*loaded.results.rules, *sorted(wanted)))
+        if (n, rule) not in loaded.files
+    ]
+    if absent:
+        notes.append(f"No results of {', '.join(absent)}.")
+    own = [rule for rule in loaded.results.rules if declared and rule not in wanted]
+    if own:
+        notes.append(f"Not in the paper: {', '.join(own)}.")
+    if declared and not loaded.known:
+        notes.append(
+            "Not the paper's full experiment, so its statements are not judged on these data."
+        )
+    return " ".join(notes)
+
+
+def caption(loaded: Loaded) -> Raw:
+    """The text alternative: what the panels show, in sentences with the numbers."""
+    many = loaded.results.experiment.actions[-1]
+    rules = loaded.results.rules
+    parts = [
+        f"{look_of(rule, rules).label} {_least(s)}{_lost(s)}"
+        for rule, s in loaded.summary[many].items()
+    ]
+    text = (
+        f"At |A| = {many} the least AUC is: {'; '.join(parts)}. "
+        "Left, the error during learning at each rule’s best step size, or at one of choice; "
+        "centre, AUC against step size, with an open circle where runs diverged; right, the best "
+        "AUC against |A|, with a cross for a step size chosen on one half of the seeds and tried "
+        "on the other. "
+        "Shading: 95 % intervals over seeds."
+    )
+    return el("figcaption", text)
+
+
+def _least(summary: RuleSummary) -> str:
+    if np.isinf(summary.best.auc.mean):
+        return "diverged at every step size"
+    return f"{summary.best.auc} % at α = {summary.best_step_size:.4f}"
+
+
+def _lost(summary: RuleSummary) -> str:
+    total = int(summary.diverged.sum())
+    return f" ({total} of {summary.aucs.size} runs over all step sizes diverged)" if total else ""
+
+
+def verdicts(loaded: Loaded) -> Raw | None:
+    """What the paper says of the figure, and whether it holds here."""
+    if not loaded.findings:
+        return None
+    items = []
+    for finding in loaded.findings:
+        verdict = "holds" if finding.holds else "does not hold"
+        mark = el("strong", verdict, class_="yes" if finding.holds else "no")
+        items.append(el("li", mark, f" {finding.claim}. ", el("span", finding.evidence + ".")))
+    return el("div", el("h4", "What the paper says of it"), el("ul", items, class_="verdicts"))
+
+
+def numbers(loaded: Loaded) -> Raw:
+    """The numbers of `qduet reproduce`, with the file of each."""
+    rows = []
+    for row in summary_table(loaded.summary):
+        file = loaded.files[row["actions"], row["rule"]]
+        rows.append(
+            [
+                str(row["actions"]),
+                row["rule"],
+                f"{row['best_step_size']:.4f}",
+                str(row["auc"]),
+                str(row["auc_held_out"] or "–"),
+                str(row["auc_minus_first_rule"]),
+                str(row["final_error"]),
+                str(row["diverged_runs"]),
+                code(str(file.relative_to(loaded.folder))),
+            ]
+        )
+    headings = (
+        "|A|",
+        "rule",
+        "best α",
+        "AUC",
+        "AUC, α from other seeds",
+        "AUC − first rule’s",
+        "final error",
+        "diverged runs",
+        "file",
+    )
+    caption = f"In % of the initial error, ± half of the 95 % interval. Files in {loaded.folder}/"
+    return details("Numbers and their files", table(headings, rows, caption=caption, numeric=2))
+
+
+def facts(loaded: Loaded, name: str) -> tuple[Fact, ...]:
+    """What was run and what agrees, for the summary of the page."""
+    experiment = loaded.results.experiment
+    scale = "at the paper’s scale" if loaded.known else "not at the paper’s scale"
+    runs = sum(
+        curves.diverged_at.size for by in loaded.results.cells.values() for curves in by.values()
+    )
+    what = f"{heading(experiment)}: {runs:,} runs, {scale}"
+    run = Fact("run", what, name, str(loaded.folder))
+    if not loaded.findings:
+        return (run,)
+    held = sum(finding.holds for finding in loaded.findings)
+    total = len(loaded.findings)
+    kind = "agrees" if held == total else "differs"
+    figure = heading(experiment).partition(":")[0]
+    return run, Fact(kind, f"{figure}: {held} of {total} statements of the paper hold", name)
+
+
+def show_run(path: Path) -> Part:
+    """What the log of the last ``qduet reproduce`` says: how long, and on what machine."""
+    log = read_json(path)
+    with reading(path):
+        return Part(Raw(""), {}, {}, tuple(_run_facts(path, log)))
+
+
+def _run_facts(path: Path, log: dict[str, Any]) -> list[Fact]:
+    facts = []
+    if "seconds" in log:
+        what = ", ".join(map(str, log.get("figures", ())))
+        facts.append(Fact("time", f"{what}, the last run: {log['seconds']:.1f} s", None, str(path)))
+    known = [f"{key} {log[key]}" for key in ("device", "qduet", "jax", "python") if log.get(key)]
+    facts.append(Fact("where", f"Tabular experiments: {', '.join(known)}", None, str(path)))
+    return facts
