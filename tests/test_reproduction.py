@@ -65,22 +65,30 @@ def test_every_table_has_its_place():
     assert placed == set(tables(ROOT / "results"))
 
 
-@pytest.mark.parametrize("table", ["return", "auc"])
+TRAPEZOIDS = np.array([0.5] + [1.0] * 9 + [0.5]) / 10
+REDUCED = {
+    "return": lambda values: values[:, -1],
+    "auc": lambda values: values @ TRAPEZOIDS,
+    "validation": lambda values: values[:, 1],  # at 1M steps
+}
+
+
+@pytest.mark.parametrize("table", REDUCED)
 @pytest.mark.parametrize(("game", "agent"), CELLS)
 def test_a_cell_of_the_documents_from_the_raw_files(game, agent, table):
     index = CELLS.index((game, agent))
     row = marked("docs/reproduction.md", table)[index]
     assert row[:2] == [published.title(game), NAMES[agent]]
-    weights = np.array([0.5] + [1.0] * 9 + [0.5]) / 10  # trapezoids
-    reduce = lambda values: values[:, -1] if table == "return" else values @ weights
+    reduce = REDUCED[table]
     source = Path(published.__file__).parent / "data" / "published_scores.csv"
     theirs = reduce(curves(source, game, agent))
     assert row[2].split()[0] == f"{theirs.mean():.2f}"
     assert row[5] == f"{theirs.std(ddof=1):.2f}"
-    where = directory(game)
+    under = ROOT / "results" / ("validation" if table == "validation" else "figure6")
+    where = directory(game, under)
     if where is None:
         assert row[-1] == "no data yet"
-        pytest.skip(f"no runs of {game} in results/figure6 yet")
+        pytest.skip(f"no runs of {game} in {under.name} yet")
     ours = reduce(curves(where / "evaluations.csv", game, agent))
     assert ours.shape == (30,)
     test = scipy.stats.ttest_ind(ours, theirs, equal_var=False)

@@ -6,9 +6,9 @@ import numpy as np
 import optax
 import pytest
 
-from qduet import networks, training
+from qduet import agents, networks, replay, training
 from qduet.agents import make_agent
-from qduet.minatar import make
+from qduet.minatar import make, unpack
 from qduet.training import Adam, Setting
 
 SETTING = Setting(make("MinAtar/Breakout-v1"), make_agent("rdq", capacity=400))
@@ -67,7 +67,7 @@ def test_warm_up_is_a_thousand_uniform_steps(warm):
 )
 def test_exploration_falls_as_each_protocol_says(protocol, step, expected):
     hyper = training.hyper(make_agent("dqn", protocol=protocol))
-    assert float(training.epsilon(SETTING, hyper, step)) == pytest.approx(expected, abs=1e-6)
+    assert float(training.epsilon(hyper, step)) == pytest.approx(expected, abs=1e-6)
 
 
 def test_an_update_is_optax_adam_on_the_same_gradient(warm):
@@ -90,6 +90,37 @@ def test_an_update_is_optax_adam_on_the_same_gradient(warm):
             params,
         )
         run = after
+
+
+@pytest.mark.parametrize("protocol", ["paper", "reference"])
+@pytest.mark.parametrize("name", ["dqn", "dueling_dqn", "rdq"])
+def test_the_gradient_is_autodiffs_through_the_network(warm, name, protocol):
+    """From zero averages m becomes a tenth of the gradient, which JAX finds from the loss alone."""
+    agent = make_agent(name, protocol=protocol, capacity=400)
+    hyper, run = training.hyper(agent), run_of(warm[1], 0)
+    shake = lambda x: x + 0.01 * jax.random.normal(jax.random.key(0), x.shape)
+    run = run._replace(target=jax.tree.map(shake, run.params))
+    words = jax.random.bits(jax.random.key(5), (32,))
+    after, losses = jax.jit(functools.partial(training.learn, SETTING))(
+        hyper, run, jnp.int32(1000), words
+    )
+    batch = replay.sample(run.replay, jnp.int32(1000), words)
+
+    def loss(params):
+        def values(params, packed):
+            used = agents.tied(params, hyper.family)
+            return jax.vmap(lambda p: networks.apply(used, unpack(p, 4)))(packed)
+
+        there = values(run.target, batch.next_observations)
+        return agents.loss(
+            values(params, batch.observations), there, hyper.family, 0.99, batch
+        ).total
+
+    value, gradient = jax.value_and_grad(loss)(run.params)
+    np.testing.assert_allclose(losses.total, value, rtol=1e-5)
+    for m, g in zip(jax.tree.leaves(after.adam.m), jax.tree.leaves(gradient), strict=True):
+        np.testing.assert_allclose(10 * m, g, rtol=1e-4, atol=1e-6)
+    assert float(jnp.abs(gradient.conv.w).max()) > 1e-4
 
 
 def test_the_update_descends_the_loss_of_its_batch(warm):

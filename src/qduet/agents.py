@@ -38,6 +38,16 @@ class Family(NamedTuple):
 
 INITIALISATIONS = ("lecun", "released")
 
+_RANGES = (
+    ("learning_rate", 0, 1),
+    ("adam_epsilon", 0, 1),
+    ("discount", 0, 1),
+    ("batch_size", 1, 2**20),
+    ("epsilon_final", 0, 1),
+    ("epsilon_hold_steps", 0, 2**30),
+    ("epsilon_decay_steps", 1, 2**30),
+)
+
 PROTOCOLS: dict[str, dict[str, Any]] = {
     "paper": {"epsilon_hold_steps": 1_000, "initialisation": "lecun", "shared_bias": False},
     "reference": {"epsilon_hold_steps": 0, "initialisation": "released", "shared_bias": True},
@@ -80,6 +90,10 @@ class Agent:
             raise InputError(f"beta must be in [0, 1); it is {self.beta}")
         if self.initialisation not in INITIALISATIONS:
             raise unknown_name("initialisation", self.initialisation, INITIALISATIONS)
+        for field, low, high in _RANGES:
+            value = getattr(self, field)
+            if not low <= value <= high:
+                raise InputError(f"{field} must be in [{low:g}, {high:g}]; it is {value}")
         for field in ("capacity", "learn_from", "sync_every"):
             value = getattr(self, field)
             if value < STRIDE or value % STRIDE:

@@ -100,7 +100,7 @@ def _step(
         undiscounted=reward,
         discounted=lane.weight * reward,
         returns_to_go=trace * reward,
-        q=(q * (jnp.arange(env.num_actions) == action)).sum(),
+        q=jnp.where(jnp.arange(env.num_actions) == action, q, 0.0).sum(),
         v_squared=values.v**2,
         adv_squared=(values.adv**2).sum(),
         mean_adv=jnp.abs(values.adv.mean()),

@@ -6,6 +6,7 @@ A *run* is one agent with one seed. Runs are numbered agent by agent, and seed b
 """
 
 import dataclasses
+import re
 from typing import Any, NamedTuple
 
 from qduet.agents import Agent
@@ -16,12 +17,15 @@ from qduet.runs import FORMAT
 PER_RUN = frozenset(
     {
         *("name", "w", "c", "beta", "learning_rate"),
-        *("epsilon_hold_steps", "initialisation", "shared_bias"),
+        *("epsilon_final", "epsilon_hold_steps", "epsilon_decay_steps"),
+        *("initialisation", "shared_bias"),
     }
 )
 """Settings that agents of one job may differ in; the others are of the program (`Setting`)."""
 
 MAX_SEED = 2**32
+MAX_STEPS = 2**31 - 2**20
+"""The step counter is an int32."""
 
 
 class Member(NamedTuple):
@@ -60,6 +64,8 @@ class Job:
                 f"evaluate_every must be a multiple of {agent.sync_every:,} (steps between two "
                 f"copies to the target network); it is {self.evaluate_every:,}"
             )
+        if self.steps > MAX_STEPS:
+            raise InputError(f"steps must be at most {MAX_STEPS:,}; it is {self.steps:,}")
         if self.steps < 1 or self.steps % self.evaluate_every:
             raise InputError(
                 f"steps must be a positive multiple of {self.evaluate_every:,} (steps between two "
@@ -112,6 +118,11 @@ def _check_names(job: Job) -> None:
         twice = [value for value in values if values.count(value) > 1]
         if twice:
             raise InputError(f"{what} {twice[0]} is there twice; name each one once")
+    odd = [label for label, _ in job.agents if not re.fullmatch(r"[\w.+-]+", label)]
+    if odd:
+        raise InputError(
+            f"agent label '{odd[0]}' must be of letters, digits and . _ + - (file names)"
+        )
     bad = [seed for seed in job.seeds if not 0 <= seed < MAX_SEED]
     if bad:
         raise InputError(f"seeds must be in [0, 2^32); one is {bad[0]}")

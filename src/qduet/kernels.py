@@ -8,7 +8,7 @@ training that moves only what must be moved:
     hidden_update    a hidden layer's gradient xᵀ dz and Adam's step with it: the gradient is never
                      in memory, weights and moments are read once and written once
 
-They are written for one run; ``vmap`` adds the runs. `qduet.steps` holds the same three steps in
+They are written for one run; ``vmap`` adds the runs. `qduet.layers` holds the same three steps in
 plain jax.numpy and chooses. Products of float32 are TF32 here, as XLA's own are by default on these
 GPUs. ``interpret=True`` runs a kernel anywhere, slowly, for tests.
 """

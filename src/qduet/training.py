@@ -57,7 +57,9 @@ class Hyper(NamedTuple):
 
     family: Family
     learning_rate: jax.Array
+    epsilon_final: jax.Array
     epsilon_hold_steps: jax.Array
+    epsilon_decay_steps: jax.Array
 
 
 class Setting(NamedTuple):
@@ -69,9 +71,8 @@ class Setting(NamedTuple):
 
 def hyper(agent: Agent) -> Hyper:
     """The hyper-parameters of one run of `agent`."""
-    return Hyper(
-        agent.family(), jnp.float32(agent.learning_rate), jnp.float32(agent.epsilon_hold_steps)
-    )
+    names = Hyper._fields[1:]
+    return Hyper(agent.family(), *(jnp.float32(getattr(agent, name)) for name in names))
 
 
 def init(setting: Setting, uniform: networks.Uniform, seed_key: jax.Array) -> Run:
@@ -93,11 +94,10 @@ def init(setting: Setting, uniform: networks.Uniform, seed_key: jax.Array) -> Ru
     )
 
 
-def epsilon(setting: Setting, hyper: Hyper, step: jax.Array) -> jax.Array:
+def epsilon(hyper: Hyper, step: jax.Array) -> jax.Array:
     """ε of the action taken in step `step` (from 0): 1, then linear, then its final value."""
-    agent = setting.agent
-    progress = (step - hyper.epsilon_hold_steps) / agent.epsilon_decay_steps
-    return 1.0 - (1.0 - agent.epsilon_final) * jnp.clip(progress, 0.0, 1.0)
+    progress = (step - hyper.epsilon_hold_steps) / hyper.epsilon_decay_steps
+    return 1.0 - (1.0 - hyper.epsilon_final) * jnp.clip(progress, 0.0, 1.0)
 
 
 def words_per_iteration(setting: Setting) -> int:
@@ -115,7 +115,7 @@ def act(setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Ar
         state, observation = carry
         offset, words = x
         adv = networks.advantages(params, layers.features(observation[None], params.conv)[0])
-        threshold = epsilon(setting, hyper, step + offset)
+        threshold = epsilon(hyper, step + offset)
         explore = (words[0] >> 8).astype(jnp.float32) * 2.0**-24 < threshold
         random = replay.below(words[1], jnp.int32(env.num_actions))
         action = jnp.where(explore, random, adv.argmax().astype(jnp.int32))
@@ -123,8 +123,11 @@ def act(setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Ar
         after = env.pack(state)
         return (state, after), (action, reward, ended, after)
 
-    (state, observation), stored = jax.lax.scan(
-        one, (run.env, run.observation), (jnp.arange(STRIDE), steps), unroll=STRIDE
+    # Four copies of a game are faster than a loop on GPUs; on CPUs they only take long to compile.
+    scan = lambda unroll: lambda start, xs: jax.lax.scan(one, start, xs, unroll=unroll)
+    start, xs = (run.env, run.observation), (jnp.arange(STRIDE), steps)
+    (state, observation), stored = jax.lax.platform_dependent(
+        start, xs, cpu=scan(1), default=scan(STRIDE)
     )
     return run._replace(
         env=state, observation=observation, replay=replay.write(run.replay, step, *stored)

@@ -49,7 +49,6 @@ class Contender(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this section."""
-    parser.add_argument("--games", nargs="+", metavar="GAME", help="default: all five")
     parser.add_argument("--batch", type=int, nargs="+", default=[1, 32, 1024], metavar="N")
     parser.add_argument("--seconds", type=float, default=1.0, help="per reading (default 1)")
 

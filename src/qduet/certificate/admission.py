@@ -77,7 +77,11 @@ def _check_settings(runs: Runs, protocol: str) -> None:
         if config[name] != value:
             raise _refused(runs, f"its {name} is {config[name]}", f"the published one is {value}")
     every, steps = config["evaluate_every"], config["steps"]
-    if published.EVALUATE_EVERY % every or not published.EVALUATE_EVERY <= steps <= published.STEPS:
+    if (
+        every < 1
+        or published.EVALUATE_EVERY % every
+        or not published.EVALUATE_EVERY <= steps <= published.STEPS
+    ):
         raise _refused(
             runs,
             f"it has evaluations every {every:,} steps up to {steps:,}",

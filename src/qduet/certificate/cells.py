@@ -18,8 +18,8 @@ only if each one does (Berger, 1982, intersection-union).
 
 **The margin is one published seed-to-seed standard deviation** of the measure in that cell: what
 the implementation changes is less than what another seed changes, so that a single run of ours
-could hardly be told from theirs. It was fixed before any run of 10M steps was made. With 30 seeds
-on each side the error of d is about 0.26 standard deviations, and simulation (in the tests) gives
+could hardly be told from theirs. It was fixed before any of the runs in ``results/`` was made. With
+30 seeds on each side the error of d is about 0.26 standard deviations; simulation (in tests) gives
 
     true |d| in standard deviations      0     0.25   0.5    0.75   1      1.25   2
     agree                              0.96    0.87   0.59   0.25   0.06   0.01   0

@@ -162,7 +162,7 @@ def explanation() -> str:
         "margin (two one-sided tests, 5 %). differ: that is not shown, and the means are not equal "
         "(Welch's test, 5 %, Holm-corrected over 15 cells). undecided: neither. An iteration is "
         f"one update and four steps of every run; of 90 runs on an H200 it cannot take less than "
-        f"about {FLOOR_MICROSECONDS:g} µs, and here it includes the evaluations."
+        f"about {FLOOR_MICROSECONDS:g} µs; the wall clock holds evaluations and compilation too."
     )
 
 

@@ -11,9 +11,10 @@ from typing import Any
 from qduet.cli.options import add_json, print_json, real, whole
 
 EXAMPLE = """qduet bench
-qduet bench --minatar --games Seaquest --batch 1024 65536 --json"""
+qduet bench --minatar --games Seaquest --batch 1024 65536 --json
+qduet bench --deep --games Breakout Seaquest"""
 
-SECTIONS = ("tabular", "minatar")
+SECTIONS = ("tabular", "minatar", "deep")
 """Modules of `qduet.benchmarking`; the first is what `qduet bench` measures without an option."""
 
 
@@ -33,6 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             f"--{name}", action="store_const", const=name, dest="section", help=measured.DESCRIPTION
         )
         measured.add_arguments(parser.add_argument_group(f"options of --{name}"))
+    games = parser.add_argument_group("options of --minatar and --deep")
+    games.add_argument(
+        "--games", nargs="+", metavar="GAME", help="default: all five; --deep on a CPU: Breakout"
+    )
     parser.set_defaults(section=SECTIONS[0])
     add_json(parser)
 
@@ -59,11 +64,13 @@ def document(name: str, readings: list[Any]) -> dict[str, Any]:
     import jax
 
     import qduet
+    from qduet.provenance import commit
 
     return {
         "section": name,
         "qduet": qduet.__version__,
         "jax": jax.__version__,
+        "commit": commit(),
         "python": platform.python_version(),
         "device": jax.devices()[0].device_kind,
         "platform": jax.devices()[0].platform,

@@ -102,6 +102,7 @@ def collect(
     cells: dict[tuple[str, str], list[_Part]] = {}
     settings: dict[str, tuple[Source, dict[str, Any]]] = {}
     protocols = {_protocol(source) for source in given if source.name is None}
+    _check_games(given)
     for source in given:
         if metric not in source.runs.table:
             raise InputError(f"{source.runs.directory} has no column {metric}")
@@ -131,6 +132,19 @@ class _Part(NamedTuple):
 
 def _protocol(source: Source) -> str:
     return str(source.runs.config.get("protocol"))
+
+
+def _check_games(given: Sequence[Source]) -> None:
+    """Refuses two versions of one game: they have other actions, and are not one task."""
+    first: dict[str, Source] = {}
+    for source in given:
+        there = first.setdefault(source.runs.game, source)
+        envs = [s.runs.config.get("env") for s in (there, source)]
+        if envs[0] != envs[1]:
+            raise InputError(
+                f"{there.runs.directory} is of {envs[0]} and {source.runs.directory} of {envs[1]}; "
+                "compare runs of one version of a game"
+            )
 
 
 def _check_settings(
