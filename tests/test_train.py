@@ -400,12 +400,13 @@ def test_killed_between_two_files_it_ends_with_the_same_bits(count, whole, tmp_p
     assert not (tmp_path / "checkpoint").exists()
 
 
-def test_lost_weights_come_back_from_a_kept_checkpoint(whole, tmp_path):
+@pytest.mark.parametrize("lost", ["weights/rdq-1.safetensors", runs.EVALUATIONS, runs.SUMS])
+def test_lost_files_come_back_from_a_kept_checkpoint(lost, whole, tmp_path):
     out = shutil.copytree(whole, tmp_path / "out")
-    (out / "weights" / "rdq-1.safetensors").unlink()
-    (out / runs.EVALUATIONS).write_text("torn")
+    (out / lost).unlink()
     assert main([*JOB, "--out", str(out), "--keep-checkpoint"]) == 0
     assert_same(out, whole)
+    assert runs.load(out).finished
 
 
 @pytest.mark.parametrize(
