@@ -73,6 +73,8 @@ def test_switches_override_the_protocol():
         (["rdq", *SHORT, "--seeds", "0"], "'0' is neither a number of at least 1"),
         (["rdq", *SHORT, "--seeds", "9-3"], "'9-3' is neither"),
         (["rdq", *SHORT, "--seeds", "3,x"], "'3,x' is neither"),
+        (["rdq", *SHORT, "--seeds", "1e9"], "'1e9' are more than 10,000 seeds"),
+        (["rdq", *SHORT, "--seeds", "0-4294967296"], "are more than 10,000 seeds"),
         (["rdq", *SHORT, "--seeds", "3,3"], "seed 3 is there twice"),
         (["rdq", *SHORT, "--seeds", "4294967296,"], "seeds must be in [0, 2^32)"),
         (["rdq", *SHORT, "--beta", "1"], "'1' is not a number in [0, 1)"),

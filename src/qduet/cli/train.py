@@ -29,6 +29,10 @@ qduet train rdq dueling_dqn dqn MinAtar/Breakout-v1 --seeds 30 --protocol refere
 qduet train rdq MinAtar/Seaquest-v1 --beta 1e-4 1e-3 1e-2 --seeds 10-19 --out out/beta"""
 
 
+MAX_SEEDS = 10_000
+"""In one command; more than any device holds."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument("agents", nargs="+", metavar="AGENT", help="dqn, dueling_dqn, rdq")
@@ -114,16 +118,18 @@ def _seeds(text: str) -> tuple[int, ...]:
             return tuple(int(part) for part in text.split(",") if part)
         if "-" in text[1:]:
             first, last = (int(part) for part in text.split("-"))
-            found = tuple(range(first, last + 1))
+            found = range(first, last + 1)
         else:
-            found = tuple(range(whole(1)(text)))
+            found = range(whole(1)(text))
     except (ValueError, argparse.ArgumentTypeError):
-        found = ()
+        found = range(0)
+    if len(found) > MAX_SEEDS:
+        raise argparse.ArgumentTypeError(f"'{text}' are more than {MAX_SEEDS:,} seeds")
     if not found:
         raise argparse.ArgumentTypeError(
             f"'{text}' is neither a number of at least 1, nor a range A-B, nor a list A,B,…"
         )
-    return found
+    return tuple(found)
 
 
 def make_job(args: argparse.Namespace) -> Job:
