@@ -42,17 +42,22 @@ def _torso(w: jax.Array, packed: jax.Array) -> jax.Array:
 def conv_gradient(packed: jax.Array, x: jax.Array, dx: Sequence[jax.Array], conv: Layer) -> Layer:
     """The convolution's gradient, from that of its features: parts ``[n, 1024]`` that add up."""
 
-    def plain(packed: jax.Array, x: jax.Array, *dx: jax.Array) -> jax.Array:
-        windows = jax.vmap(lambda p: networks.windows(_bits(p).astype(x.dtype)))(packed)
-        d = jnp.where(x > 0, sum(dx), 0.0).reshape(*windows.shape[:2], -1)
-        return jnp.einsum("nyk,nyo->ko", windows, d)
+    def fold(band_gradient: jax.Array, width: int) -> Layer:
+        _, pull_back = jax.vjp(lambda conv: networks.band(conv, width), conv)
+        return pull_back(band_gradient)[0]
 
-    rows = conv.w.shape[0] // networks.KERNEL**2 * kernels.WINDOW + 1
-    fused = lambda packed, x, *dx: kernels.band_gradient(packed, x, dx)[:rows]
+    def plain(packed: jax.Array, x: jax.Array, *dx: jax.Array) -> Layer:
+        see = lambda p: networks.windows(_bits(p).astype(x.dtype), networks.WIDTH)
+        windows = jax.vmap(see)(packed)
+        d = jnp.where(x > 0, sum(dx), 0.0).reshape(*windows.shape[:2], -1)
+        return fold(jnp.einsum("nyk,nyo->ko", windows, d), networks.WIDTH)
+
+    def fused(packed: jax.Array, x: jax.Array, *dx: jax.Array) -> Layer:
+        rows = conv.w.shape[0] // networks.KERNEL**2 * kernels.WINDOW + 1
+        return fold(kernels.band_gradient(packed, x, dx)[:rows], networks.SIDE)
+
     fits = kernels.fits(len(packed)) and x.dtype == jnp.float32
-    gradient = _either(fused, plain, packed, x, *dx, fits=fits)
-    _, pull_back = jax.vjp(networks.band, conv)
-    return pull_back(gradient)[0]
+    return _either(fused, plain, packed, x, *dx, fits=fits)
 
 
 def hidden_update(x: jax.Array, dz: jax.Array, slot: Slot, rate: Rate, epsilon: float) -> Slot:
