@@ -1,10 +1,16 @@
 """Strictness for every test: no silent rank promotion, no silent dtype promotion."""
 
+import signal
+
 import jax
 import pytest
 
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_platforms", "cpu")
+
+
+# Started in the background of a shell, we would hand "ignore Ctrl-C" down to the commands we test.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
