@@ -122,6 +122,9 @@ def _rdq_is_ahead(ours: Samples, theirs: Samples) -> list[Claim]:
     ]
 
 
+NEEDED = "needs runs of 10M steps"
+"""Our evidence for a claim of Figure 6 where there is none."""
+
 _NAMES = {"dqn": "DQN", "dueling_dqn": "Dueling DQN"}
 
 
@@ -132,7 +135,7 @@ def _verdict(ahead: float, behind: float) -> str:
 
 
 def _told(pair: Versus | None, p: float) -> str:
-    return "–" if pair is None else f"{signed(pair.difference)}, p = {p:.2g}"
+    return NEEDED if pair is None else f"{signed(pair.difference)}, p = {p:.2g}"
 
 
 def signed(interval: Interval) -> str:
@@ -164,7 +167,7 @@ def _no_clear_winner(ours: Samples, theirs: Samples) -> Claim:
 
 def _wins(dueling: list[str], dqn: list[str], games: int) -> str:
     if not games:
-        return "–"
+        return NEEDED
     names = lambda ahead: ", ".join(ahead) or "none"
     return f"of {games} games, Dueling DQN ahead: {names(dueling)}; DQN ahead: {names(dqn)}"
 

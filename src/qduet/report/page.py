@@ -115,7 +115,7 @@ def _verdict(parts: list[Part]) -> Child:
     if "differs" in kinds:
         return el("strong", "Not everything agrees with the paper; the list below says what.")
     if "agrees" in kinds:
-        return el("strong", "Everything that could be decided here agrees with the paper.")
+        return el("strong", "What could be judged here agrees with the paper.")
     return "Nothing here is judged against the paper: too little was run, or something else."
 
 
