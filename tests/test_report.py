@@ -225,6 +225,14 @@ def test_unfinished_runs_are_shown_as_far_as_they_go(tmp_path):
     assert reader.embedded["charts"]["deep-0"]["panels"][0]["series"][0]["x"][-1] == 3_000_000
 
 
+def test_runs_without_an_evaluation_are_named_and_not_drawn(tmp_path):
+    runs.write(tmp_path / "breakout", planted.config("Breakout", seeds=[0, 1], agents=("rdq",)), [])
+    page, reader = read([tmp_path])
+    assert "has no evaluation yet: there is nothing to show" in reader.text
+    assert "deep-0" not in reader.embedded["charts"]
+    assert 'data-chart="deep-0"' not in page
+
+
 def test_without_runs_the_published_curves_stand_alone(tmp_path):
     planted_cells.experiment(tmp_path / "figure5")
     _, reader = read([tmp_path])

@@ -44,6 +44,7 @@ def show(parent: Path, found: list[Runs], name: str) -> Part:
     """The figure of all runs below `parent`."""
     labels = tuple(dict.fromkeys(label for runs in found for label in runs.agents))
     metrics = [m for m in METRICS if any(_has(runs, m) for runs in found)] or ["return_mean"]
+    drawn = [runs for runs in found if len(runs.table["step"])]
     many = any(len(runs.config["seeds"]) > 1 for runs in found)
     chart: dict[str, Any] = {
         "selects": [
@@ -59,7 +60,7 @@ def show(parent: Path, found: list[Runs], name: str) -> Part:
         "kinds": [{"id": "published", "label": "published", "suffix": "published", "dash": "5 3"}],
         "seeds": many,
         "log": True,
-        "panels": [_panel(runs, metrics, deep_text.title(runs, found)) for runs in found],
+        "panels": [_panel(runs, metrics, deep_text.title(runs, found)) for runs in drawn],
     }
     if not any("kind" in line for panel in chart["panels"] for line in panel["series"]):
         del chart["kinds"]
@@ -72,13 +73,16 @@ def show(parent: Path, found: list[Runs], name: str) -> Part:
         el("p", deep_text.setting(found), class_="setting"),
         el("p", short, class_="missing") if short else None,
         el("ul", notes, class_="missing") if notes else None,
-        el("figure", el("div", data_chart=name, class_="chart"), deep_text.caption(found)),
+        el("figure", el("div", data_chart=name, class_="chart"), deep_text.caption(drawn))
+        if drawn
+        else None,
         numbers,
         deep_text.agents_table(found),
         id=name,
         class_="item",
     )
-    return Part(html, {name: chart}, {name: data}, deep_text.facts(parent, found, name))
+    charts = {name: chart} if drawn else {}
+    return Part(html, charts, {name: data}, deep_text.facts(parent, found, name))
 
 
 def show_published(name: str) -> Part:

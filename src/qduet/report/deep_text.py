@@ -97,8 +97,10 @@ def share(found: list[Runs]) -> str:
 def notes(runs: Runs) -> list[str]:
     """What a reader must know before trusting the curves."""
     notes, steps = [], runs.table["step"]
-    if not runs.finished:
-        last = int(steps.max()) if len(steps) else 0
+    if not len(steps):
+        notes.append(f"{runs.directory} has no evaluation yet: there is nothing to show.")
+    elif not runs.finished:
+        last = int(steps.max())
         notes.append(
             f"{runs.directory} is unfinished: evaluated up to step {last:,} of "
             f"{runs.config['steps']:,}; what all seeds have is shown."
