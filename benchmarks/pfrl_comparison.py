@@ -32,7 +32,7 @@ import numpy as np
 import torch
 from pfrl_rdq import SETTING, as_torch, load, make_rdq, stack
 
-from qduet import agents, networks, provenance, training
+from qduet import agents, networks, program, provenance, training
 from qduet.machine import cores
 from qduet.replay import Batch
 
@@ -63,17 +63,19 @@ def start_ours() -> tuple[training.Hyper, training.Run]:
 def compile_block(hypers: training.Hyper, runs: training.Run) -> Any:
     """The program of one block (1,000 steps), compiled."""
     block = functools.partial(training.blocks, SETTING, count=1)
-    return jax.jit(block, donate_argnums=1).lower(hypers, runs, jnp.int32(0)).compile()
+    options = program.compiler_options(jax.local_devices()[0])
+    jitted = jax.jit(block, donate_argnums=1, compiler_options=options)
+    return jitted.lower(hypers, runs, jnp.int32(0)).compile()
 
 
 def ours() -> Contender:
     """A qduet run that has filled 1,000 places of its memory."""
     hypers, runs = start_ours()
-    program, state = compile_block(hypers, runs), [runs, SETTING.agent.learn_from]
+    block, state = compile_block(hypers, runs), [runs, SETTING.agent.learn_from]
 
     def advance(steps: int) -> None:
         for _ in range(0, steps, SETTING.agent.sync_every):
-            state[0], _ = program(hypers, state[0], jnp.int32(state[1]))
+            state[0], _ = block(hypers, state[0], jnp.int32(state[1]))
             state[1] += SETTING.agent.sync_every
         jax.block_until_ready(state[0])
 

@@ -464,6 +464,13 @@ def test_four_devices_and_another_order_give_the_same_runs(whole, place):
         assert float(one["q_value_mean"]) == pytest.approx(float(two["q_value_mean"]), rel=1e-4)
 
 
+def test_compiler_options_that_xla_does_not_know_are_left_out(monkeypatch):
+    options = {"xla_cpu_no_such_option": "1", "xla_cpu_prefer_vector_width": "256"}
+    monkeypatch.setattr(program, "CPU_OPTIONS", options)
+    found = program.compiler_options(jax.devices("cpu")[0])
+    assert found == {"xla_cpu_prefer_vector_width": "256"}
+
+
 def test_five_runs_use_one_of_four_devices():
     assert [len(program.dividing([None] * 4, n)) for n in (1, 2, 3, 5, 6, 8, 90)] == [
         *(1, 2, 3, 1, 3, 4, 3)

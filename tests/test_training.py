@@ -1,3 +1,4 @@
+import dataclasses
 import functools
 
 import jax
@@ -134,13 +135,34 @@ def test_the_update_descends_the_loss_of_its_batch(warm):
     assert float(losses.total) < 0.5 * first
 
 
+def iterated(hypers, runs, step):
+    """The runs after one iteration, with words from each run's own key."""
+    shape = (training.words_per_iteration(SETTING),)
+    words = jax.vmap(lambda key: jax.random.bits(jax.random.fold_in(key, step), shape))(runs.key)
+    one = jax.jit(jax.vmap(functools.partial(training.iteration, SETTING), (0, 0, None, 0)))
+    return one(hypers, runs, jnp.int32(step), words)[0]
+
+
+def test_a_block_is_its_iterations_one_by_one(warm):
+    hypers, runs = warm
+    short = SETTING._replace(agent=dataclasses.replace(SETTING.agent, sync_every=12))
+    done, _ = jax.jit(functools.partial(training.blocks, short, count=1))(
+        hypers, runs, jnp.int32(1000)
+    )
+    runs = runs._replace(target=runs.params)
+    for step in (1000, 1004, 1008):
+        runs = iterated(hypers, runs, step)
+    jax.tree.map(np.testing.assert_array_equal, done.replay, runs.replay)
+    close = functools.partial(np.testing.assert_allclose, atol=1e-6)
+    jax.tree.map(close, done.params, runs.params)
+
+
 def test_a_block_copies_the_target_then_updates_before_it_acts(warm):
     hypers, runs = warm
     keep = jax.tree.map(jnp.copy, runs)
     due = jax.jit(functools.partial(training.settled, SETTING))(hypers, runs, jnp.int32(1000))
     synced = runs._replace(target=runs.params)
-    one = jax.jit(jax.vmap(functools.partial(training.iteration, SETTING), (0, 0, None)))
-    after, _ = one(hypers, synced, jnp.int32(1000))
+    after = iterated(hypers, synced, 1000)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-7), due, after.params)
     block = jax.jit(functools.partial(training.blocks, SETTING, count=1))
     done, losses = block(hypers, keep, jnp.int32(1000))

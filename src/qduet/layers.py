@@ -1,6 +1,7 @@
 """The costly steps of training, batched: in plain jax.numpy, and as kernels where there are some.
 
     x = features(packed, conv)                                       # [n, 1024]
+    dx = input_gradient(dz, w)                                       # for each stream
     dconv = conv_gradient(packed, x, [dx, …], conv)
     slot = hidden_update(x, dz, slot, rate, epsilon)                 # for each stream
 
@@ -23,9 +24,10 @@ T = TypeVar("T")
 
 
 def _bits(packed: jax.Array) -> jax.Array:
-    """``uint8[bytes] -> [C, 100]``."""
+    """``uint8[bytes] -> bool[C, 100]``."""
     num_bits = packed.size * 8 // 100 * 100
-    return jnp.unpackbits(packed, bitorder="little")[:num_bits].reshape(-1, 100)
+    bits = jnp.unpackbits(packed, bitorder="little")[:num_bits]
+    return bits.reshape(-1, 100).astype(bool)
 
 
 def features(packed: jax.Array, conv: Layer) -> jax.Array:
@@ -47,8 +49,8 @@ def conv_gradient(packed: jax.Array, x: jax.Array, dx: Sequence[jax.Array], conv
         return pull_back(band_gradient)[0]
 
     def plain(packed: jax.Array, x: jax.Array, *dx: jax.Array) -> Layer:
-        see = lambda p: networks.windows(_bits(p).astype(x.dtype), networks.WIDTH)
-        windows = jax.vmap(see)(packed)
+        see = lambda p: networks.windows(_bits(p), networks.WIDTH)
+        windows = jax.vmap(see)(packed).astype(x.dtype)
         d = jnp.where(x > 0, sum(dx), 0.0).reshape(*windows.shape[:2], -1)
         return fold(jnp.einsum("nyk,nyo->ko", windows, d), networks.WIDTH)
 
@@ -58,6 +60,24 @@ def conv_gradient(packed: jax.Array, x: jax.Array, dx: Sequence[jax.Array], conv
 
     fits = kernels.fits(len(packed)) and x.dtype == jnp.float32
     return _either(fused, plain, packed, x, *dx, fits=fits)
+
+
+def input_gradient(dz: jax.Array, w: jax.Array) -> jax.Array:
+    """The gradient of a hidden layer's input: dz wᵀ, ``[n, inputs]``."""
+    # XLA's CPU compiler would copy w to transpose it; dz is much smaller.
+    plain = lambda dz, w: (w @ dz.T).T
+    return _either(lambda dz, w: dz @ w.T, plain, dz, w, fits=True)
+
+
+def not_before(dx: Sequence[jax.Array], rate: Rate) -> Rate:
+    """The same rate, but to XLA's CPU compiler a result of `dx`.
+
+    It then knows that the weights have been read when Adam writes them, and lets it write in place;
+    else it copies them in each update.
+    """
+    nothing = lambda dx: 0.0 * sum(part[0, 0] for part in dx)
+    plain = lambda dx, rate: rate._replace(scale=rate.scale + nothing(dx))
+    return _either(lambda dx, rate: rate, plain, tuple(dx), rate, fits=True)
 
 
 def hidden_update(x: jax.Array, dz: jax.Array, slot: Slot, rate: Rate, epsilon: float) -> Slot:

@@ -15,6 +15,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from qduet.minatar.packing import computed_once
+
 FILTERS, HIDDEN, KERNEL, SIDE = 16, 128, 3, 8
 """Filters, hidden units, kernel size, and the side of the 8×8 map that a 10×10 board gives."""
 
@@ -102,18 +104,17 @@ def _init_layer(key: jax.Array, shape: tuple[int, int], uniform: jax.Array) -> L
 
 
 def windows(bits: jax.Array, width: int = SIDE) -> jax.Array:
-    """``[C, 100] -> [64 / width, 3 (width + 2) C + 1]``: the cells that `width` features see, 1.
+    """``bool[C, 100] -> bool[64 / width, 3 (width + 2) C + 1]``: what `width` features see, 1.
 
     The features of one window stand side by side in the 8×8 map, which is read row by row.
     """
-    # Without the barrier XLA's CPU compiler unpacks each bit again for each window.
-    board = jax.lax.optimization_barrier(bits).reshape(-1, SIDE + KERNEL - 1, SIDE + KERNEL - 1)
+    board = computed_once(bits).reshape(-1, SIDE + KERNEL - 1, SIDE + KERNEL - 1)
     seen = [
-        board[:, y : y + KERNEL, x : x + width + KERNEL - 1].reshape(-1)
-        for y in range(SIDE)
+        [board[:, dy : dy + SIDE, x : x + width + KERNEL - 1] for dy in range(KERNEL)]
         for x in range(0, SIDE, width)
     ]
-    return jnp.concatenate([jnp.stack(seen), jnp.ones((len(seen), 1), bits.dtype)], axis=1)
+    columns = jnp.array(seen).transpose(3, 0, 2, 1, 4).reshape(SIDE * SIDE // width, -1)
+    return jnp.pad(columns, ((0, 0), (0, 1)), constant_values=True)
 
 
 def band(conv: Layer, width: int = SIDE) -> jax.Array:
@@ -131,9 +132,9 @@ def band(conv: Layer, width: int = SIDE) -> jax.Array:
 
 
 def torso(conv: Layer, bits: jax.Array) -> jax.Array:
-    """``[C, 100] -> [1024]``: the convolution's features, cell by cell with 16 filters each."""
-    bits = bits.astype(conv.w.dtype)
-    return jax.nn.relu(windows(bits, WIDTH) @ band(conv, WIDTH)).reshape(-1)
+    """``bool[C, 100] -> [1024]``: the convolution's features, cell by cell with 16 filters each."""
+    seen = windows(bits, WIDTH).astype(conv.w.dtype)
+    return jax.nn.relu(seen @ band(conv, WIDTH)).reshape(-1)
 
 
 def hidden(params: Params, features: jax.Array) -> Hidden:

@@ -11,7 +11,7 @@ run has taken 1,000 (k + 1) steps. All runs are in lockstep: the step counter is
 a replay write is one slice for all of them, and no branch is ever taken per run.
 
 Seed i's streams are ``fold_in`` of its own key by purpose and iteration, whatever other runs are in
-the batch. All random words of an iteration are drawn in one call.
+the batch. All random words of a block are drawn in one call.
 """
 
 import functools
@@ -105,6 +105,12 @@ def words_per_iteration(setting: Setting) -> int:
     return setting.agent.batch_size + STRIDE * (setting.env.num_draws + 2)
 
 
+def draw(setting: Setting, key: jax.Array, step: jax.Array) -> jax.Array:
+    """The random words of the iteration at `step`, of the run with this key."""
+    now = jax.random.fold_in(key, step)
+    return jax.random.bits(now, (words_per_iteration(setting),), jnp.uint32)
+
+
 def act(setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Array) -> Run:
     """Four ε-greedy steps from step counter `step` on, stored in the replay memory."""
     env = setting.env
@@ -164,11 +170,12 @@ def learn(
     differentiate = jax.grad(batch_loss, argnums=(0, 1, 2), has_aux=True)
     (dz, dv, dadv), losses = differentiate(hidden, params.v, params.adv)
 
+    dx = tuple(map(layers.input_gradient, dz, (params.v_hidden.w, params.adv_hidden.w)))
     rate = adam.rate(hyper.learning_rate, (step - agent.learn_from) // STRIDE + 1)
+    rate = layers.not_before(dx, rate)
     move = lambda slot, gradient: adam.step(slot, gradient, rate, agent.adam_epsilon)
     descend = lambda dz, slot: layers.hidden_update(x, dz, slot, rate, agent.adam_epsilon)
     old = jax.tree.map(Slot, params, run.adam.m, run.adam.v)
-    dx = dz.v @ params.v_hidden.w.T, dz.adv @ params.adv_hidden.w.T
     dconv = layers.conv_gradient(batch.observations, x, dx, params.conv)
     new: Any = {
         "conv": tuple(map(move, old.conv, dconv)),
@@ -181,11 +188,10 @@ def learn(
     return run._replace(params=pick(0), adam=Adam(pick(1), pick(2))), losses
 
 
-def iteration(setting: Setting, hyper: Hyper, run: Run, step: jax.Array) -> tuple[Run, Losses]:
-    """One update, then four steps; `step` is the number of steps taken before."""
-    words = jax.random.bits(
-        jax.random.fold_in(run.key, step), (words_per_iteration(setting),), jnp.uint32
-    )
+def iteration(
+    setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Array
+) -> tuple[Run, Losses]:
+    """One update, then four steps, with the words of `draw`; after `step` steps."""
     sampling, acting = jnp.split(words, [setting.agent.batch_size])
     run, losses = learn(setting, hyper, run, step, sampling)
     return act(setting, hyper, run, step, acting), losses
@@ -193,11 +199,10 @@ def iteration(setting: Setting, hyper: Hyper, run: Run, step: jax.Array) -> tupl
 
 def warm_up(setting: Setting, hyper: Hyper, run: Run) -> Run:
     """The steps before the first update."""
-    words = words_per_iteration(setting)
 
     def body(run: Run, step: jax.Array) -> tuple[Run, None]:
-        drawn = jax.random.bits(jax.random.fold_in(run.key, step), (words,), jnp.uint32)
-        return act(setting, hyper, run, step, drawn[setting.agent.batch_size :]), None
+        words = draw(setting, run.key, step)
+        return act(setting, hyper, run, step, words[setting.agent.batch_size :]), None
 
     return jax.lax.scan(body, run, jnp.arange(0, setting.agent.learn_from, STRIDE))[0]
 
@@ -206,15 +211,17 @@ def blocks(
     setting: Setting, hypers: Hyper, runs: Run, step: jax.Array, count: int
 ) -> tuple[Run, Losses]:
     """`count` blocks of all runs, from step counter `step` on; mean losses ``[count, runs]``."""
-    every = jax.vmap(functools.partial(iteration, setting), in_axes=(0, 0, None))
+    every = jax.vmap(functools.partial(iteration, setting), in_axes=(0, 0, None, 0))
+    draw_every = jax.vmap(functools.partial(draw, setting), in_axes=(0, None))
 
-    def body(runs: Run, step: jax.Array) -> tuple[Run, Losses]:
-        return every(hypers, runs, step)
+    def body(runs: Run, x: tuple[jax.Array, jax.Array]) -> tuple[Run, Losses]:
+        return every(hypers, runs, *x)
 
     def block(runs: Run, step: jax.Array) -> tuple[Run, Losses]:
         runs = runs._replace(target=runs.params)
         steps = step + jnp.arange(0, setting.agent.sync_every, STRIDE)
-        runs, losses = jax.lax.scan(body, runs, steps)
+        words = jax.vmap(draw_every, in_axes=(None, 0))(runs.key, steps)
+        runs, losses = jax.lax.scan(body, runs, (steps, words))
         return runs, jax.tree.map(lambda x: x.mean(axis=0), losses)
 
     starts = step + jnp.arange(count) * setting.agent.sync_every
@@ -226,11 +233,10 @@ def settled(setting: Setting, hypers: Hyper, runs: Run, step: jax.Array) -> Para
 
     The next block does the same update again, from the same random words.
     """
-    words = words_per_iteration(setting)
 
     def one(hyper: Hyper, run: Run) -> Params:
-        drawn = jax.random.bits(jax.random.fold_in(run.key, step), (words,), jnp.uint32)
+        words = draw(setting, run.key, step)
         run = run._replace(target=run.params)
-        return learn(setting, hyper, run, step, drawn[: setting.agent.batch_size])[0].params
+        return learn(setting, hyper, run, step, words[: setting.agent.batch_size])[0].params
 
     return jax.vmap(one)(hypers, runs)
