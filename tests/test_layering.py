@@ -22,6 +22,7 @@ ORDER = (
     "minatar",
     "adam",
     "kernels",
+    "scalars",
     "networks",
     "layers",
     "replay",

@@ -138,6 +138,11 @@ def q_values(values: Values, family: Family) -> jax.Array:
     return family.w * values.v + values.adv - family.c * values.adv.mean()
 
 
+def uses_v(family: Family) -> jax.Array:
+    """Whether V has a part in the loss; else its stream is never trained."""
+    return (family.w != 0) | (family.beta != 0)
+
+
 class Losses(NamedTuple):
     """The loss of one batch and its parts."""
 

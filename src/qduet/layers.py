@@ -3,7 +3,7 @@
     x = features(packed, conv)                                       # [n, 1024]
     dx = input_gradient(dz, w)                                       # for each stream
     dconv = conv_gradient(packed, x, [dx, …], conv)
-    slot = hidden_update(x, dz, slot, rate, epsilon)                 # for each stream
+    slot = hidden_update(x, dz, slot, rate, used, epsilon)           # for each stream
 
 One run's arrays; ``vmap`` adds the runs. What a step computes is said by its plain form; on NVIDIA
 GPUs `qduet.kernels` computes the same (but for rounding) with less memory traffic.
@@ -44,19 +44,16 @@ def _torso(w: jax.Array, packed: jax.Array) -> jax.Array:
 def conv_gradient(packed: jax.Array, x: jax.Array, dx: Sequence[jax.Array], conv: Layer) -> Layer:
     """The convolution's gradient, from that of its features: parts ``[n, 1024]`` that add up."""
 
-    def fold(band_gradient: jax.Array, width: int) -> Layer:
-        _, pull_back = jax.vjp(lambda conv: networks.band(conv, width), conv)
-        return pull_back(band_gradient)[0]
-
     def plain(packed: jax.Array, x: jax.Array, *dx: jax.Array) -> Layer:
         see = lambda p: networks.windows(_bits(p), networks.WIDTH)
         windows = jax.vmap(see)(packed).astype(x.dtype)
         d = jnp.where(x > 0, sum(dx), 0.0).reshape(*windows.shape[:2], -1)
-        return fold(jnp.einsum("nyk,nyo->ko", windows, d), networks.WIDTH)
+        _, pull_back = jax.vjp(lambda conv: networks.band(conv, networks.WIDTH), conv)
+        return pull_back(jnp.einsum("nyk,nyo->ko", windows, d))[0]
 
     def fused(packed: jax.Array, x: jax.Array, *dx: jax.Array) -> Layer:
-        rows = conv.w.shape[0] // networks.KERNEL**2 * kernels.WINDOW + 1
-        return fold(kernels.band_gradient(packed, x, dx)[:rows], networks.SIDE)
+        gradient = kernels.conv_gradient(packed, x, dx)
+        return Layer(gradient[:-1], gradient[-1])
 
     fits = kernels.fits(len(packed)) and x.dtype == jnp.float32
     return _either(fused, plain, packed, x, *dx, fits=fits)
@@ -80,15 +77,21 @@ def not_before(dx: Sequence[jax.Array], rate: Rate) -> Rate:
     return _either(lambda dx, rate: rate, plain, tuple(dx), rate, fits=True)
 
 
-def hidden_update(x: jax.Array, dz: jax.Array, slot: Slot, rate: Rate, epsilon: float) -> Slot:
-    """Adam's step with the gradient xᵀ dz on weights ``[inputs, outputs]``."""
+def hidden_update(
+    x: jax.Array, dz: jax.Array, slot: Slot, rate: Rate, used: jax.Array, epsilon: float
+) -> Slot:
+    """Adam's step with the gradient xᵀ dz on weights ``[inputs, outputs]``.
 
-    def plain(x: jax.Array, dz: jax.Array, slot: Slot, rate: Rate) -> Slot:
+    `used` is false for weights that nothing depends on: they have no gradient and never move, and
+    a kernel then leaves them alone.
+    """
+
+    def plain(x: jax.Array, dz: jax.Array, slot: Slot, rate: Rate, used: jax.Array) -> Slot:
         return adam.step(slot, x.T @ dz, rate, epsilon)
 
     fused = partial(kernels.hidden_update, epsilon=epsilon)
     fits = kernels.fits(len(x)) and x.dtype == jnp.float32
-    return _either(fused, plain, x, dz, slot, rate, fits=fits)
+    return _either(fused, plain, x, dz, slot, rate, used, fits=fits)
 
 
 def _either(fused: Callable[..., T], plain: Callable[..., T], *args: Any, fits: bool) -> T:

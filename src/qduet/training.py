@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from qduet import adam, agents, layers, networks, replay
+from qduet import adam, agents, layers, networks, replay, scalars
 from qduet.adam import Slot
 from qduet.agents import Agent, Family, Losses
 from qduet.minatar import Environment
@@ -111,32 +111,66 @@ def draw(setting: Setting, key: jax.Array, step: jax.Array) -> jax.Array:
     return jax.random.bits(now, (words_per_iteration(setting),), jnp.uint32)
 
 
+class Turn(NamedTuple):
+    """What one step of a game leaves behind."""
+
+    env: Any
+    action: jax.Array
+    reward: jax.Array
+    ended: jax.Array
+    observation: jax.Array
+    """uint8[bytes]: what follows."""
+
+
+def turn(
+    setting: Setting, hyper: Hyper, env: Any, adv: jax.Array, step: jax.Array, words: jax.Array
+) -> Turn:
+    """One ε-greedy step by the advantages ``[|A|]``; `step` steps were taken before."""
+    explore = (words[0] >> 8).astype(jnp.float32) * 2.0**-24 < epsilon(hyper, step)
+    random = replay.below(words[1], jnp.int32(setting.env.num_actions))
+    action = jnp.where(explore, random, adv.argmax().astype(jnp.int32))
+    state, reward, ended = setting.env.step(env, action, words[2:])
+    return Turn(state, action, reward, ended, setting.env.pack(state))
+
+
 def act(setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Array) -> Run:
     """Four ε-greedy steps from step counter `step` on, stored in the replay memory."""
-    env = setting.env
     params = agents.tied(run.params, hyper.family)
-    steps = words.reshape(STRIDE, env.num_draws + 2)
+    words = words.reshape(STRIDE, setting.env.num_draws + 2)
 
-    def one(carry: Any, x: Any) -> Any:
-        state, observation = carry
-        offset, words = x
-        adv = networks.advantages(params, layers.features(observation[None], params.conv)[0])
-        threshold = epsilon(hyper, step + offset)
-        explore = (words[0] >> 8).astype(jnp.float32) * 2.0**-24 < threshold
-        random = replay.below(words[1], jnp.int32(env.num_actions))
-        action = jnp.where(explore, random, adv.argmax().astype(jnp.int32))
-        state, reward, ended = env.step(state, action, words[2:])
-        after = env.pack(state)
-        return (state, after), (action, reward, ended, after)
+    def look(observation: jax.Array) -> jax.Array:
+        return networks.advantages(params, layers.features(observation[None], params.conv)[0])
 
-    # Four copies of a game are faster than a loop on GPUs; on CPUs they only take long to compile.
-    scan = lambda unroll: lambda start, xs: jax.lax.scan(one, start, xs, unroll=unroll)
-    start, xs = (run.env, run.observation), (jnp.arange(STRIDE), steps)
-    (state, observation), stored = jax.lax.platform_dependent(
-        start, xs, cpu=scan(1), default=scan(STRIDE)
-    )
+    def loop(env: Any, observation: jax.Array, words: jax.Array) -> Turn:
+        def one(carry: Any, x: Any) -> tuple[Any, Turn]:
+            env, observation = carry
+            offset, words = x
+            after = turn(setting, hyper, env, look(observation), step + offset, words)
+            return (after.env, after.observation), after
+
+        xs = jnp.arange(STRIDE), words
+        (env, _), turns = jax.lax.scan(one, (env, observation), xs)
+        return turns._replace(env=env)
+
+    def game(hyper: Hyper, env: Any, adv: jax.Array, i: jax.Array, words: jax.Array) -> Turn:
+        own = jnp.where(jnp.arange(STRIDE)[:, None] == i, words, 0).sum(axis=0, dtype=words.dtype)
+        return turn(setting, hyper, env, adv, step + i, own)
+
+    fused = jax.jit(scalars.as_kernel(game))  # traced once for all four turns
+
+    def kernels(env: Any, observation: jax.Array, words: jax.Array) -> Turn:
+        turns: list[Turn] = []
+        for i in range(STRIDE):
+            turns.append(fused(hyper, env, look(observation), jnp.int32(i), words))
+            env, observation = turns[-1].env, turns[-1].observation
+        stacked = jax.tree.map(lambda *x: jnp.stack(x), *(t._replace(env=None) for t in turns))
+        return stacked._replace(env=env)
+
+    turns = jax.lax.platform_dependent(run.env, run.observation, words, cuda=kernels, default=loop)
     return run._replace(
-        env=state, observation=observation, replay=replay.write(run.replay, step, *stored)
+        env=turns.env,
+        observation=turns.observation[-1],
+        replay=replay.write(run.replay, step, *turns[1:]),
     )
 
 
@@ -174,13 +208,19 @@ def learn(
     rate = adam.rate(hyper.learning_rate, (step - agent.learn_from) // STRIDE + 1)
     rate = layers.not_before(dx, rate)
     move = lambda slot, gradient: adam.step(slot, gradient, rate, agent.adam_epsilon)
-    descend = lambda dz, slot: layers.hidden_update(x, dz, slot, rate, agent.adam_epsilon)
+    descend = lambda dz, slot, used: layers.hidden_update(
+        x, dz, slot, rate, used, agent.adam_epsilon
+    )
     old = jax.tree.map(Slot, params, run.adam.m, run.adam.v)
     dconv = layers.conv_gradient(batch.observations, x, dx, params.conv)
+    uses_v = agents.uses_v(hyper.family)
     new: Any = {
         "conv": tuple(map(move, old.conv, dconv)),
-        "v_hidden": (descend(dz.v, old.v_hidden.w), move(old.v_hidden.b, dz.v.sum(0))),
-        "adv_hidden": (descend(dz.adv, old.adv_hidden.w), move(old.adv_hidden.b, dz.adv.sum(0))),
+        "v_hidden": (descend(dz.v, old.v_hidden.w, uses_v), move(old.v_hidden.b, dz.v.sum(0))),
+        "adv_hidden": (
+            descend(dz.adv, old.adv_hidden.w, jnp.bool_(True)),
+            move(old.adv_hidden.b, dz.adv.sum(0)),
+        ),
         "v": tuple(map(move, old.v, dv)),
         "adv": tuple(map(move, old.adv, dadv)),
     }

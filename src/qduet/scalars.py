@@ -1,0 +1,255 @@
+"""A function of small arrays as one GPU kernel, in which every element is a number in a register.
+
+    turn = as_kernel(one_turn_of_a_game)        # turn(*args) == one_turn_of_a_game(*args)
+
+A step of a game is hundreds of operations on single numbers and on arrays of ten. XLA makes some
+twenty kernels of them, one waiting for the other, and each takes longer to start than to compute.
+Here the function is traced once and then computed element by element (`unrolled`), so that nothing
+but scalars is left, which Pallas can make one kernel of. ``vmap`` gives every run its own program.
+
+The function may use elementwise operations and what moves, repeats or reduces elements by a fixed
+pattern: slices, stacking, reshaping, sums, ``any``, ``argmax``. With others (loops, indexing by a
+value) it cannot be a kernel, and `as_kernel` leaves it to XLA.
+"""
+
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import pallas as pl
+from jax.experimental.pallas import triton
+from jax.extend.core import Literal
+
+T = TypeVar("T")
+Elements = Any
+"""An array of objects: tracers, or NumPy scalars where a value is known."""
+
+
+def as_kernel(function: Callable[..., T], *, interpret: bool = False) -> Callable[..., T]:
+    """`function`, of pytrees of small arrays, as a kernel for NVIDIA GPUs if it can be one."""
+
+    def fused(*args: Any) -> T:
+        traced, shapes = jax.make_jaxpr(function, return_shape=True)(*args)
+        closed_over = [x for x in traced.consts if isinstance(x, jax.core.Tracer)]
+        inputs = [*jax.tree.leaves(args), *closed_over]
+        outputs, tree = jax.tree.flatten(shapes)
+
+        def kernel(*refs: Any) -> None:
+            given = [_filled(ref.shape, ref.__getitem__) for ref in refs[: len(inputs)]]
+            split = len(given) - len(closed_over)
+            results = _computed(traced.jaxpr, _consts(traced, given[split:]), given[:split])
+            for ref, result in zip(refs[len(inputs) :], results, strict=True):
+                for at in np.ndindex(result.shape):
+                    ref[at] = jnp.asarray(result[at], ref.dtype)
+
+        params = triton.CompilerParams(num_warps=1, num_stages=1)
+        how: Any = {"interpret": True} if interpret else {"compiler_params": params}
+        name = getattr(function, "__name__", "scalars")
+        call = pl.pallas_call(kernel, out_shape=outputs, name=name, **how)
+        try:
+            return jax.tree.unflatten(tree, call(*inputs))
+        except NotImplementedError:
+            return function(*args)
+
+    return fused
+
+
+def unrolled(function: Callable[..., T]) -> Callable[..., T]:
+    """`function`, computed element by element, without a kernel."""
+
+    def spread(*args: Any) -> T:
+        traced, shapes = jax.make_jaxpr(function, return_shape=True)(*args)
+        arrays = [jnp.asarray(x) for x in (*jax.tree.leaves(args), *traced.consts)]
+        given = [_filled(x.shape, x.__getitem__) for x in arrays]
+        split = len(given) - len(traced.consts)
+        results = _computed(traced.jaxpr, given[split:], given[:split])
+        stacked = [jnp.stack([*x.flat]).reshape(x.shape) for x in results]
+        return jax.tree.unflatten(jax.tree.structure(shapes), stacked)
+
+    return spread
+
+
+def _consts(traced: Any, closed_over: list[Elements]) -> list[Elements]:
+    """What a function closes over: known arrays, and those `closed_over`, which are not known."""
+    rest = iter(closed_over)
+    is_known = lambda x: not isinstance(x, jax.core.Tracer)
+    return [_known(x) if is_known(x) else next(rest) for x in traced.consts]
+
+
+def _filled(shape: tuple[int, ...], value: Callable[[tuple[int, ...]], Any]) -> Elements:
+    out = np.empty(shape, object)
+    for at in np.ndindex(shape):
+        out[at] = value(at)
+    return out
+
+
+def _known(x: Any) -> Elements:
+    """An array of known values."""
+    array = np.asarray(x)
+    return _filled(array.shape, array.__getitem__)
+
+
+def _computed(jaxpr: Any, consts: Sequence[Elements], given: Sequence[Elements]) -> list[Elements]:
+    values = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*consts, *given), strict=True))
+    read = lambda v: _known(v.val) if isinstance(v, Literal) else values[v]
+    for eqn in jaxpr.eqns:
+        results = _applied(eqn, [read(v) for v in eqn.invars])
+        values.update(zip(eqn.outvars, results, strict=True))
+    return [read(v) for v in jaxpr.outvars]
+
+
+def _applied(eqn: Any, args: list[Elements]) -> list[Elements]:
+    """One operation."""
+    name, shape = eqn.primitive.name, eqn.outvars[0].aval.shape
+    if "jaxpr" in eqn.params:  # a function called
+        inner = eqn.params["jaxpr"]
+        return _computed(inner.jaxpr, [_known(x) for x in inner.consts], args)
+    if name in ("optimization_barrier", "copy"):
+        return args
+    if name in _MOVES:
+        return [_MOVES[name](args, shape, eqn.params)]
+    if name in _FOLDS:
+        return [_reduced(_FOLDS[name], args[0], eqn.params["axes"])]
+    if name == "argmax":
+        (axis,) = eqn.params["axes"]
+        return [_argmax(np.moveaxis(args[0], axis, -1), eqn.params["index_dtype"])]
+    if name in _SHIFTS:
+        x, by = (np.broadcast_to(arg, shape) for arg in args)
+        return [_filled(shape, lambda at: _shifted(eqn, x[at], by[at]))]
+    if name not in _ELEMENTWISE:
+        raise NotImplementedError(f"{name} is no operation on single elements")
+    args = [np.broadcast_to(arg, shape) for arg in args]
+    return [_filled(shape, lambda at: _bound(eqn, *(arg[at] for arg in args)))]
+
+
+def _bound(eqn: Any, *args: Any) -> Any:
+    """An operation on scalars, at once if they are known."""
+    if any(isinstance(arg, jax.core.Tracer) for arg in args):
+        return eqn.primitive.bind(*args, **eqn.params)
+    with jax.ensure_compile_time_eval():
+        return np.asarray(eqn.primitive.bind(*args, **eqn.params))[()]
+
+
+def _shifted(eqn: Any, x: Any, by: Any) -> Any:
+    """A shift as XLA defines it, also by too much (a negative number included): nothing is left.
+
+    For Triton such a shift has no meaning.
+    """
+    width = jnp.iinfo(x.dtype).bits
+    if not isinstance(by, jax.core.Tracer) and 0 <= by < width:
+        return _bound(eqn, x, by)
+    inside = (by >= 0) & (by < width)
+    if eqn.primitive.name == "shift_right_arithmetic":  # but the sign
+        return _bound(eqn, x, jnp.where(inside, by, width - 1).astype(x.dtype))
+    return jnp.where(inside, _bound(eqn, x, by), jnp.zeros((), x.dtype))
+
+
+def _reduced(combine: Callable[[Any, Any], Any], x: Elements, axes: Sequence[int]) -> Elements:
+    last = tuple(range(-len(axes), 0))
+    kept = np.moveaxis(x, axes, last)
+    kept = kept.reshape(*kept.shape[: len(kept.shape) - len(axes)], -1)
+    return _filled(kept.shape[:-1], lambda at: functools.reduce(combine, kept[at]))
+
+
+def _argmax(x: Elements, dtype: Any) -> Elements:
+    """The first of the largest along the last axis."""
+
+    def one(at: tuple[int, ...]) -> Any:
+        best: Any = x[at][0]
+        index: Any = np.asarray(0, dtype)
+        for i, value in enumerate(itertools.islice(x[at], 1, None), start=1):
+            larger = value > best
+            best = jnp.where(larger, value, best)
+            index = jnp.where(larger, np.asarray(i, dtype), index)
+        return index
+
+    return _filled(x.shape[:-1], one)
+
+
+def _broadcast(args: list[Elements], shape: tuple[int, ...], params: dict[str, Any]) -> Elements:
+    sizes = [1] * len(shape)
+    for axis, size in zip(params["broadcast_dimensions"], args[0].shape, strict=True):
+        sizes[axis] = size
+    return np.broadcast_to(args[0].reshape(sizes), shape)
+
+
+def _pad(args: list[Elements], shape: tuple[int, ...], params: dict[str, Any]) -> Elements:
+    out = _filled(shape, lambda at: args[1][()])
+    inside = tuple(
+        slice(low, low + size * (between + 1) - between, between + 1)
+        for (low, _, between), size in zip(params["padding_config"], args[0].shape, strict=True)
+    )
+    out[inside] = args[0]
+    return out
+
+
+def _iota(args: list[Elements], shape: tuple[int, ...], params: dict[str, Any]) -> Elements:
+    return _known(np.indices(shape)[params["dimension"]].astype(params["dtype"]))
+
+
+def _slice(args: list[Elements], shape: tuple[int, ...], params: dict[str, Any]) -> Elements:
+    steps = params["strides"] or [1] * len(shape)
+    parts = zip(params["start_indices"], params["limit_indices"], steps, strict=True)
+    return args[0][tuple(slice(*part) for part in parts)]
+
+
+_SHIFTS = ("shift_left", "shift_right_logical", "shift_right_arithmetic")
+
+_ELEMENTWISE = frozenset(
+    [
+        "abs",
+        "add",
+        "and",
+        "clamp",
+        "clz",
+        "convert_element_type",
+        "div",
+        "eq",
+        "exp",
+        "ge",
+        "gt",
+        "is_finite",
+        "le",
+        "log",
+        "lt",
+        "max",
+        "min",
+        "mul",
+        "ne",
+        "neg",
+        "not",
+        "or",
+        "population_count",
+        "rem",
+        "select_n",
+        "sign",
+        "sqrt",
+        "sub",
+        "xor",
+    ]
+)
+
+_MOVES: dict[str, Callable[[list[Elements], tuple[int, ...], dict[str, Any]], Elements]] = {
+    "broadcast_in_dim": _broadcast,
+    "concatenate": lambda args, shape, params: np.concatenate(args, params["dimension"]),
+    "iota": _iota,
+    "pad": _pad,
+    "reshape": lambda args, shape, params: args[0].reshape(shape),
+    "rev": lambda args, shape, params: np.flip(args[0], params["dimensions"]),
+    "slice": _slice,
+    "squeeze": lambda args, shape, params: args[0].reshape(shape),
+    "stack": lambda args, shape, params: np.stack(args, params["axis"]),
+    "transpose": lambda args, shape, params: args[0].transpose(params["permutation"]),
+}
+
+_FOLDS: dict[str, Callable[[Any, Any], Any]] = {
+    "reduce_and": jax.lax.bitwise_and,
+    "reduce_max": jax.lax.max,
+    "reduce_min": jax.lax.min,
+    "reduce_or": jax.lax.bitwise_or,
+    "reduce_sum": jax.lax.add,
+}

@@ -1,0 +1,98 @@
+"""Functions computed element by element, against the functions themselves."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from qduet import scalars, training
+from qduet.agents import make_agent
+from qduet.minatar import GAMES, make
+from qduet.training import Setting
+
+
+def same(got, want):
+    """Values, shapes and types."""
+    for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
+
+
+def moves(x):
+    table = jnp.asarray(np.arange(12).reshape(3, 4) % 5)
+    return {
+        "padded": jnp.pad(x, ((1, 0), (2, 1)), constant_values=7),
+        "turned": x.T[::-1, 1:],
+        "joined": jnp.concatenate([x, table], axis=0)[::2],
+        "stacked": jnp.stack([x[0], x[2]], axis=1),
+        "column": (x[:, :1] + jnp.arange(4)[None]).reshape(2, 6),
+        "known": x * (table + 1) + jnp.where(table > 2, 1, 0),
+    }
+
+
+def folds(x):
+    return x.sum(), x.max(axis=0), x.min(axis=1), (x > 3).any(axis=1), (x > 3).all(), x.argmax(1)
+
+
+@pytest.mark.parametrize("function", [moves, folds])
+def test_arrays_are_taken_apart_and_put_together(function):
+    x = jax.random.randint(jax.random.key(0), (3, 4), 0, 6)
+    same(scalars.unrolled(function)(x), function(x))
+    same(scalars.as_kernel(function, interpret=True)(x), function(x))
+
+
+def test_a_shift_by_too_much_leaves_nothing():
+    """As in XLA, and not as the GPU's compiler likes it: the range is asked for."""
+    shifts = lambda x, n: (x << n, x >> n, x >> 40, x >> n.astype(jnp.uint32), x.astype(int) >> n)
+    x, n = jnp.uint32(0xDEADBEEF), jnp.array([-1, 0, 1, 31, 32, 33, 2**30])
+    got = jax.vmap(scalars.unrolled(shifts), (None, 0))(x, n)
+    same(got, jax.vmap(shifts, (None, 0))(x, n))
+    asked = jax.make_jaxpr(scalars.unrolled(lambda x, n: x << n))(x, jnp.int32(5))
+    assert "select_n" in str(asked)
+    known = jax.make_jaxpr(scalars.unrolled(lambda x: x << 5))(x)
+    assert "select_n" not in str(known)
+
+
+@pytest.mark.parametrize("function", [jnp.sort, jnp.cumsum, lambda x: x[x[0]], lambda x: x @ x])
+def test_what_is_no_fixed_pattern_is_left_to_xla(function):
+    x = jnp.array([2, 0, 3, 1])
+    with pytest.raises(NotImplementedError):
+        scalars.unrolled(function)(x)
+    left = jax.jit(scalars.as_kernel(function))
+    same(left(x), function(x))
+    assert "triton" not in left.trace(x).lower(lowering_platforms=("cuda",)).as_text()
+
+
+def test_what_a_function_closes_over_is_an_argument():
+    table = np.array([3, 1, 4])
+
+    @jax.jit
+    def outer(x, y):
+        return scalars.as_kernel(lambda x: x * y + table, interpret=True)(x)
+
+    x, y = jnp.array([1, 2, 3]), jnp.array([5, 7, 9])
+    same(outer(x, y), x * y + table)
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_a_turn_of_a_game_is_one_kernel(game):
+    """Element by element it is the turn itself; and a GPU can be given it."""
+    env = make(f"MinAtar/{game}-v1")
+    setting = Setting(env, make_agent("rdq"))
+    hyper = training.hyper(setting.agent)
+    turn = functools.partial(training.turn, setting)
+    state = env.reset(jnp.zeros(env.num_draws, jnp.uint32))
+    plain = jax.jit(turn)
+    for step in range(60):
+        key = jax.random.fold_in(jax.random.key(0), step)
+        words = jax.random.bits(key, (env.num_draws + 2,), jnp.uint32)
+        adv = jax.random.normal(key, (env.num_actions,))
+        args = hyper, state, adv, jnp.int32(3_000 * step), words
+        after = plain(*args)
+        if step % 20 == 19:
+            same(scalars.unrolled(turn)(*args), after)
+        state = after.env
+    traced = jax.jit(scalars.as_kernel(turn)).trace(*args)
+    assert traced.lower(lowering_platforms=("cuda",)).as_text().count("triton") == 1
