@@ -11,7 +11,7 @@ import pytest
 import scipy.stats
 from PIL import Image
 
-from qduet import published, runs
+from qduet import published, recording_file, runs
 from qduet.agents import make_agent
 from qduet.reproduction.__main__ import main
 from qduet.reproduction.documents import DOCUMENTS, MARKED, PICTURES, digest, filled
@@ -32,13 +32,13 @@ def directory(game, under=FIGURE6):
     return None
 
 
-def curves(path, game, agent):
+def curves(path, game, agent, column="return_mean"):
     """``[seeds, evaluations]``, read from a CSV with nothing of qduet."""
     values = {}
     with path.open(encoding="utf-8") as file:
         for row in csv.DictReader(file):
             if (row["game"], row["agent"]) == (game, agent):
-                values[int(row["seed"]), int(row["step"])] = float(row["return_mean"])
+                values[int(row["seed"]), int(row["step"])] = float(row[column])
     seeds, steps = (sorted(set(column)) for column in zip(*values, strict=True))
     return np.array([[values[seed, step] for step in steps] for seed in seeds])
 
@@ -98,6 +98,40 @@ def test_a_cell_of_the_documents_from_the_raw_files(game, agent, table):
     low, high = test.confidence_interval(0.90)
     inside = max(-low, high) < theirs.std(ddof=1)
     assert (row[-1] == "agree") == inside
+
+
+@pytest.mark.parametrize(("game", "agent"), CELLS)
+def test_predicted_values_from_the_raw_files(game, agent):
+    row = marked("docs/reproduction.md", "values")[CELLS.index((game, agent))]
+    source = Path(published.__file__).parent / "data" / "published_scores.csv"
+    theirs = curves(source, game, agent, "q_value_mean")[:, -1]
+    assert row[2].split()[0] == f"{theirs.mean():.2f}"
+    where = directory(game)
+    if where is None:
+        assert row[3] == "no data yet"
+        pytest.skip(f"no runs of {game} yet")
+    read = lambda column: curves(where / "evaluations.csv", game, agent, column)[:, -1]
+    q, mean_adv = read("q_value_mean"), read("mean_adv_abs")
+    told = lambda x: [
+        f"{x.mean():.2f}",
+        f"{scipy.stats.ttest_ind(x, theirs, equal_var=False)[1]:.2g}",
+    ]
+    assert [row[3].split()[0], row[5]] == told(q)
+    if agent == "dueling_dqn":
+        assert [row[6].split()[0], row[8]] == told(q + mean_adv)
+    else:
+        assert row[6:] == ["–"] * 3
+
+
+def test_a_mean_advantage_has_one_sign():
+    """What the table of predicted values relies on, in recorded play after 10M steps."""
+    found = [
+        recording_file.read(p) for p in (ROOT / "results/recordings").glob("*-dueling_dqn-*.json")
+    ]
+    trained = [r.episode.adv.mean(axis=1) for r in found if r.step == 10 * MILLION]
+    assert trained
+    for mean in trained:
+        assert mean.sum() > 0.99 * np.abs(mean).sum()
 
 
 def test_the_runs_in_the_repository_are_whole():
