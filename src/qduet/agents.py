@@ -159,7 +159,8 @@ def loss(
     """The loss of a batch ``[n]``, given V and A at S (online) and at S' (target network)."""
     q = jax.vmap(q_values, (0, None))(values, family)
     next_q = jax.vmap(q_values, (0, None))(next_values, family)
-    chosen = jnp.take_along_axis(q, batch.actions[:, None], axis=1)[:, 0]
+    taken = batch.actions[:, None] == jnp.arange(q.shape[1])[None]
+    chosen = jnp.where(taken, q, 0.0).sum(axis=1)  # the gradient of indexing would be a scatter
     bootstrap = jnp.where(batch.ended, 0.0, discount * next_q.max(axis=1))
     td = 0.5 * ((jax.lax.stop_gradient(batch.rewards + bootstrap) - chosen) ** 2).mean()
     penalty = 0.5 * (values.v**2 + (values.adv**2).sum(axis=1)).mean()
