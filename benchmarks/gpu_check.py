@@ -3,7 +3,7 @@
     PYTHONPATH=src python benchmarks/gpu_check.py            # exit code 1 if something is wrong
 
 The tests run the kernels interpreted, on a CPU, and lower them for a GPU; here they run on one,
-against the plain forms of `qduet.layers` and the games as XLA compiles them. Then a short job is
+against plain restatements and the games as XLA compiles them. Then a short job is
 trained by ``qduet train`` in one go, and again in slots, each a process of its own; evaluations and
 weights must be the same to the bit.
 """

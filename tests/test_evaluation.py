@@ -89,7 +89,9 @@ def test_q_is_read_at_the_action_taken(evaluation):
         expected = 0.995 * greedy + 0.005 * other  # ε = 0.01, half of it on the greedy action
         assert columns["q_value_mean"][i] == pytest.approx(expected, abs=0.01 * (greedy - other))
         assert columns["v_rms"][i] == pytest.approx(abs(float(values.v)), rel=1e-4)
-        assert columns["mean_adv_abs"][i] == pytest.approx(abs(float(values.adv.mean())), rel=1e-4)
+        mean_adv = float(values.adv.mean())
+        assert columns["mean_adv"][i] == pytest.approx(mean_adv, rel=1e-4)
+        assert columns["mean_adv_abs"][i] == pytest.approx(abs(mean_adv), rel=1e-4)
         lengths = result.episodes.length[i].astype(np.float64)
         # G averaged over an episode of n steps: Σ_k (1 − γ^k) / (1 − γ) / n, k = 1…n
         to_go = [np.mean((1 - 0.9 ** np.arange(1, n + 1)) / 0.1) for n in lengths]

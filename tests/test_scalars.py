@@ -55,10 +55,27 @@ def test_a_shift_by_too_much_leaves_nothing():
     assert "select_n" not in str(known)
 
 
-@pytest.mark.parametrize("function", [jnp.sort, jnp.cumsum, lambda x: x[x[0]], lambda x: x @ x])
+OTHERS = {
+    "sort": jnp.sort,
+    "cumsum": jnp.cumsum,
+    "index": lambda x: x[x[0]],
+    "product": lambda x: x @ x,
+    "loop": lambda x: jax.lax.fori_loop(0, 3, lambda i, y: 2 * y, x),
+    "scan": lambda x: jax.lax.scan(lambda y, x: (y + x, y), 0, x)[1],
+    "while": lambda x: jax.lax.while_loop(lambda y: y[0] < 9, lambda y: y + 1, x),
+    "cond": lambda x: jax.lax.cond(x[0] > 1, lambda: x, lambda: -x),
+    "checkpoint": lambda x: jax.checkpoint(lambda y: y + 1)(x),
+    "crop": lambda x: jax.lax.pad(x, 0, [(-1, 0, 0)]),
+    "nothing": lambda x: x[:0].sum(),
+    "max of bools": lambda x: jax.lax.max(x > 1, x > 2),
+    "three cases": lambda x: jax.lax.select_n(jnp.clip(x, 0, 2), x, x + 1, x + 2),
+}
+
+
+@pytest.mark.parametrize("function", OTHERS.values(), ids=OTHERS)
 def test_what_is_no_fixed_pattern_is_left_to_xla(function):
     x = jnp.array([2, 0, 3, 1])
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(scalars.Irregular):
         scalars.unrolled(function)(x)
     left = jax.jit(scalars.as_kernel(function))
     same(left(x), function(x))
@@ -74,6 +91,11 @@ def test_what_a_function_closes_over_is_an_argument():
 
     x, y = jnp.array([1, 2, 3]), jnp.array([5, 7, 9])
     same(outer(x, y), x * y + table)
+
+
+def test_nan_is_the_largest():
+    x = jnp.array([[1.0, jnp.nan, 2.0, jnp.nan], [3.0, 1.0, 3.0, 0.0]])
+    same(scalars.unrolled(lambda x: x.argmax(axis=1))(x), x.argmax(axis=1))
 
 
 @pytest.mark.parametrize("game", GAMES)

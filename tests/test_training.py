@@ -1,5 +1,6 @@
 import dataclasses
 import functools
+import re
 
 import jax
 import jax.numpy as jnp
@@ -7,9 +8,10 @@ import numpy as np
 import optax
 import pytest
 
-from qduet import agents, networks, replay, training
+from qduet import agents, networks, program, replay, scalars, training
 from qduet.agents import make_agent
 from qduet.minatar import make, unpack
+from qduet.replay import Batch
 from qduet.training import Adam, Setting
 
 SETTING = Setting(make("MinAtar/Breakout-v1"), make_agent("rdq", capacity=400))
@@ -230,3 +232,42 @@ def test_more_runs_change_nothing_for_the_others(warm, x64):
     for a, b in zip(jax.tree.leaves(alone.params), jax.tree.leaves(among.params), strict=True):
         assert a.dtype == jnp.float64
         np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+def test_four_turns_by_kernel_are_the_four_turns_by_loop(monkeypatch, warm):
+    """The way that acting takes on GPUs, its kernel interpreted."""
+    interpreted = functools.partial(scalars.as_kernel, interpret=True)
+    monkeypatch.setattr(training.scalars, "as_kernel", interpreted)
+    hypers, runs = warm
+    hyper, run = jax.tree.map(lambda x: x[0], (hypers, runs))
+    table = jax.random.normal(jax.random.key(3), (run.observation.size, SETTING.env.num_actions))
+    look = lambda observation: observation.astype(jnp.float32) @ table
+    words = jax.random.bits(jax.random.key(4), (4, SETTING.env.num_draws + 2), jnp.uint32)
+    args = hyper, look, run, jnp.int32(150_000), words
+    want = training._turns_by_loop(SETTING, *args)
+    got = training._turns_by_kernel(SETTING, *args)
+    jax.tree.map(np.testing.assert_array_equal, got, want)
+    assert len({int(a) for a in want.action}) > 1
+
+
+def test_what_a_gpu_gets_of_a_block(warm):
+    """Every costly step is a kernel there, and the four turns share one; a CPU gets none."""
+    traced = lambda setting: jax.jit(functools.partial(training.blocks, setting, count=1)).trace(
+        *program._strong(warm), jnp.int32(1000)
+    )
+    text = traced(SETTING._replace(for_gpu=True)).lower(lowering_platforms=("cuda",)).as_text()
+    names = re.findall(r'name = "(\w+)"', text)
+    want = {"features": 6, "conv_gradient": 1, "hidden_update": 2, "game": 1}
+    assert {name: names.count(name) for name in set(names)} == want
+    assert "triton" not in traced(SETTING).lower(lowering_platforms=("cpu",)).as_text()
+
+
+@pytest.mark.parametrize(("w", "beta"), [(0.0, 0.0), (1.0, 0.0), (0.5, 1e-3), (0.0, 1e-3)])
+def test_a_stream_without_a_part_in_the_loss_has_no_gradient(w, beta):
+    """What lets a GPU leave V's weights alone."""
+    family = agents.Family(*map(jnp.float32, (w, 0.0, beta, 0.0)))
+    zeros = jnp.zeros(4)
+    batch = Batch(zeros, zeros.astype(int), zeros + 1, zeros > 0, zeros)
+    values = lambda v: networks.Values(v, jnp.ones((4, 3)))
+    loss = lambda v: agents.loss(values(v), values(v), family, 0.9, batch).total
+    assert bool(jnp.any(jax.grad(loss)(zeros + 2) != 0)) == bool(agents.uses_v(family))

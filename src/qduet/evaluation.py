@@ -42,7 +42,8 @@ class Episode(NamedTuple):
     v_squared: jax.Array
     adv_squared: jax.Array
     mean_adv: jax.Array
-    """Σ_t V², Σ_t Σ_a A², Σ_t |mean_a A|"""
+    mean_adv_abs: jax.Array
+    """Σ_t V², Σ_t Σ_a A², Σ_t mean_a A, Σ_t |mean_a A|"""
     length: jax.Array
 
 
@@ -103,7 +104,8 @@ def _step(
         q=jnp.where(jnp.arange(env.num_actions) == action, q, 0.0).sum(),
         v_squared=values.v**2,
         adv_squared=(values.adv**2).sum(),
-        mean_adv=jnp.abs(values.adv.mean()),
+        mean_adv=values.adv.mean(),
+        mean_adv_abs=jnp.abs(values.adv.mean()),
         length=jnp.float32(1),
     )
     add = lambda total, x: total + jnp.where(lane.over, 0.0, x)
@@ -236,7 +238,8 @@ def summarise(evaluation: Evaluation) -> dict[str, np.ndarray]:
         "discounted_return_mean": e.discounted.astype(np.float64).mean(axis=1),
         "v_rms": np.sqrt(per_step(e.v_squared)),
         "adv_rms": np.sqrt(per_step(e.adv_squared)),
-        "mean_adv_abs": per_step(e.mean_adv),
+        "mean_adv_abs": per_step(e.mean_adv_abs),
+        "mean_adv": per_step(e.mean_adv),
         "episode_length_mean": e.length.astype(np.float64).mean(axis=1),
         "episodes_cut": evaluation.cut,
     }

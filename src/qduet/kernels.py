@@ -104,7 +104,7 @@ def features(packed: jax.Array, w: jax.Array, *, interpret: bool = False) -> jax
             mask = jnp.broadcast_to((k < seen)[:, None], filters.shape)
             w_dx = triton.load(w.at[at, filters], mask=mask, other=0.0)
             total += _dot(_bit(rows, dx), w_dx, (1, 0))
-        out[...] = jnp.maximum(total, 0)
+        out[...] = jnp.where(total < 0, 0.0, total)  # NaN stays, which a GPU's max would hide
 
     out = pl.pallas_call(
         kernel,
@@ -130,6 +130,7 @@ def conv_gradient(
     """
     n = len(packed)
     num_channels = packed.shape[1] * 8 // BOARD
+    assert n % PART == 0, "see `fits`"
     depth, cells, parts = depth_of(num_channels), PART * CELLS, n // PART
     by_cell = [a.reshape(n * CELLS, FILTERS) for a in (x, *dx)]
 

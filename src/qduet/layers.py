@@ -45,10 +45,10 @@ def conv_gradient(packed: jax.Array, x: jax.Array, dx: Sequence[jax.Array], conv
     """The convolution's gradient, from that of its features: parts ``[n, 1024]`` that add up."""
 
     def plain(packed: jax.Array, x: jax.Array, *dx: jax.Array) -> Layer:
-        see = lambda p: networks.windows(_bits(p), networks.WIDTH)
+        see = lambda p: networks.windows(_bits(p))
         windows = jax.vmap(see)(packed).astype(x.dtype)
         d = jnp.where(x > 0, sum(dx), 0.0).reshape(*windows.shape[:2], -1)
-        _, pull_back = jax.vjp(lambda conv: networks.band(conv, networks.WIDTH), conv)
+        _, pull_back = jax.vjp(networks.band, conv)
         return pull_back(jnp.einsum("nyk,nyo->ko", windows, d))[0]
 
     def fused(packed: jax.Array, x: jax.Array, *dx: jax.Array) -> Layer:
@@ -70,7 +70,7 @@ def not_before(dx: Sequence[jax.Array], rate: Rate) -> Rate:
     """The same rate, but to XLA's CPU compiler a result of `dx`.
 
     It then knows that the weights have been read when Adam writes them, and lets it write in place;
-    else it copies them in each update.
+    else it copies them in each update. (A run whose gradient overflows is lost either way.)
     """
     nothing = lambda dx: 0.0 * sum(part[0, 0] for part in dx)
     plain = lambda dx, rate: rate._replace(scale=rate.scale + nothing(dx))

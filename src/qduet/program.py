@@ -29,7 +29,7 @@ EVALUATION = 2
 """Purpose of a seed's random streams, besides those of `training`."""
 
 GPU_OPTIONS = {"xla_gpu_command_buffer_scheduling_mode": "CONCURRENT"}
-"""Small kernels that do not need each other (the games are full of them) run side by side."""
+"""Small kernels that do not need each other run side by side."""
 
 CPU_OPTIONS = {"xla_cpu_experimental_ynn_fusion_type": ""}
 """Products by Eigen: with YNNPACK's, one run takes 1.3 times as long on two cores."""
@@ -60,10 +60,10 @@ class Program(NamedTuple):
 
 
 def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
-    """The programs of a job; nothing is compiled before it is called."""
+    """The programs of a job; each is compiled when it is first called."""
     members = job.members
-    setting = Setting(make(job.env_id), members[0].agent)
     used = dividing(devices or jax.local_devices(), len(members))
+    setting = Setting(make(job.env_id), members[0].agent, for_gpu=used[0].platform == "gpu")
     mesh = Mesh(np.array(used), ("runs",))
     split: Sharding = SingleDeviceSharding(used[0])
     if len(used) > 1:

@@ -56,8 +56,9 @@ DIAGNOSTICS = (
     "episodes_cut",
     "train_total_loss_mean",
     "frames_per_second",
+    "mean_adv",
 )
-"""What we log besides."""
+"""What we log besides; files from before a column was added do not have it."""
 
 COLUMNS = KEYS + PUBLISHED + DIAGNOSTICS
 
@@ -105,6 +106,8 @@ class Runs:
         """A column of `agent`'s runs, at the evaluations that all of them have."""
         if agent not in self.agents:
             raise unknown_name("agent", agent, self.agents)
+        if column not in self.table:
+            raise InputError(f"{self.directory} has no column {column}")
         mine = self.table["agent"] == agent
         seeds, row = np.unique(self.table["seed"][mine], return_inverse=True)
         steps, at = np.unique(self.table["step"][mine], return_inverse=True)

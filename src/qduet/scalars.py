@@ -9,7 +9,8 @@ but scalars is left, which Pallas can make one kernel of. ``vmap`` gives every r
 
 The function may use elementwise operations and what moves, repeats or reduces elements by a fixed
 pattern: slices, stacking, reshaping, sums, ``any``, ``argmax``. With others (loops, indexing by a
-value) it cannot be a kernel, and `as_kernel` leaves it to XLA.
+value) it cannot be a kernel, and `as_kernel` leaves it to XLA. The GPU's max and min of NaN and a
+number is the number; everything else is as XLA has it.
 """
 
 import functools
@@ -27,6 +28,10 @@ from jax.extend.core import Literal
 T = TypeVar("T")
 Elements = Any
 """An array of objects: tracers, or NumPy scalars where a value is known."""
+
+
+class Irregular(NotImplementedError):
+    """An operation that cannot be taken apart."""
 
 
 def as_kernel(function: Callable[..., T], *, interpret: bool = False) -> Callable[..., T]:
@@ -52,7 +57,7 @@ def as_kernel(function: Callable[..., T], *, interpret: bool = False) -> Callabl
         call = pl.pallas_call(kernel, out_shape=outputs, name=name, **how)
         try:
             return jax.tree.unflatten(tree, call(*inputs))
-        except NotImplementedError:
+        except Irregular:
             return function(*args)
 
     return fused
@@ -104,26 +109,29 @@ def _computed(jaxpr: Any, consts: Sequence[Elements], given: Sequence[Elements])
 
 def _applied(eqn: Any, args: list[Elements]) -> list[Elements]:
     """One operation."""
-    name, shape = eqn.primitive.name, eqn.outvars[0].aval.shape
-    if "jaxpr" in eqn.params:  # a function called
+    name, shapes = eqn.primitive.name, [out.aval.shape for out in eqn.outvars]
+    if name in _CALLS:
         inner = eqn.params["jaxpr"]
         return _computed(inner.jaxpr, [_known(x) for x in inner.consts], args)
-    if name in ("optimization_barrier", "copy"):
+    if name == "optimization_barrier":
         return args
+    is_bool = bool(args) and eqn.invars[0].aval.dtype == bool
+    if (is_bool and name in _NOT_OF_BOOL) or (name == "select_n" and len(args) > 3):
+        raise Irregular(f"{name}, for which there is no GPU instruction")
     if name in _MOVES:
-        return [_MOVES[name](args, shape, eqn.params)]
+        return [_MOVES[name](args, shapes[0], eqn.params)]
+    if (name in _FOLDS or name == "argmax") and not args[0].size:
+        raise Irregular(f"{name} of nothing")
     if name in _FOLDS:
         return [_reduced(_FOLDS[name], args[0], eqn.params["axes"])]
     if name == "argmax":
         (axis,) = eqn.params["axes"]
         return [_argmax(np.moveaxis(args[0], axis, -1), eqn.params["index_dtype"])]
-    if name in _SHIFTS:
-        x, by = (np.broadcast_to(arg, shape) for arg in args)
-        return [_filled(shape, lambda at: _shifted(eqn, x[at], by[at]))]
-    if name not in _ELEMENTWISE:
-        raise NotImplementedError(f"{name} is no operation on single elements")
-    args = [np.broadcast_to(arg, shape) for arg in args]
-    return [_filled(shape, lambda at: _bound(eqn, *(arg[at] for arg in args)))]
+    if name not in _ELEMENTWISE and name not in _SHIFTS:
+        raise Irregular(f"{name} is no operation on single elements")
+    apply = _shifted if name in _SHIFTS else _bound
+    args = [np.broadcast_to(arg, shapes[0]) for arg in args]
+    return [_filled(shapes[0], lambda at: apply(eqn, *(arg[at] for arg in args)))]
 
 
 def _bound(eqn: Any, *args: Any) -> Any:
@@ -156,13 +164,13 @@ def _reduced(combine: Callable[[Any, Any], Any], x: Elements, axes: Sequence[int
 
 
 def _argmax(x: Elements, dtype: Any) -> Elements:
-    """The first of the largest along the last axis."""
+    """The first of the largest along the last axis; NaN is larger than all."""
 
     def one(at: tuple[int, ...]) -> Any:
         best: Any = x[at][0]
         index: Any = np.asarray(0, dtype)
         for i, value in enumerate(itertools.islice(x[at], 1, None), start=1):
-            larger = value > best
+            larger = (value > best) | ((value != value) & (best == best))
             best = jnp.where(larger, value, best)
             index = jnp.where(larger, np.asarray(i, dtype), index)
         return index
@@ -178,6 +186,8 @@ def _broadcast(args: list[Elements], shape: tuple[int, ...], params: dict[str, A
 
 
 def _pad(args: list[Elements], shape: tuple[int, ...], params: dict[str, Any]) -> Elements:
+    if any(min(low, high) < 0 for low, high, _ in params["padding_config"]):
+        raise Irregular("pad by less than nothing")
     out = _filled(shape, lambda at: args[1][()])
     inside = tuple(
         slice(low, low + size * (between + 1) - between, between + 1)
@@ -197,40 +207,14 @@ def _slice(args: list[Elements], shape: tuple[int, ...], params: dict[str, Any])
     return args[0][tuple(slice(*part) for part in parts)]
 
 
-_SHIFTS = ("shift_left", "shift_right_logical", "shift_right_arithmetic")
+_CALLS = frozenset({"jit", "pjit", "closed_call"})
+_SHIFTS = frozenset({"shift_left", "shift_right_logical", "shift_right_arithmetic"})
+_NOT_OF_BOOL = frozenset({"max", "min", "reduce_max", "reduce_min"})
 
 _ELEMENTWISE = frozenset(
-    [
-        "abs",
-        "add",
-        "and",
-        "clamp",
-        "clz",
-        "convert_element_type",
-        "div",
-        "eq",
-        "exp",
-        "ge",
-        "gt",
-        "is_finite",
-        "le",
-        "log",
-        "lt",
-        "max",
-        "min",
-        "mul",
-        "ne",
-        "neg",
-        "not",
-        "or",
-        "population_count",
-        "rem",
-        "select_n",
-        "sign",
-        "sqrt",
-        "sub",
-        "xor",
-    ]
+    {"add", "sub", "mul", "div", "rem", "neg", "sign", "max", "min"}
+    | {"and", "or", "xor", "not", "clz", "population_count"}
+    | {"eq", "ne", "lt", "le", "gt", "ge", "select_n", "convert_element_type"}
 )
 
 _MOVES: dict[str, Callable[[list[Elements], tuple[int, ...], dict[str, Any]], Elements]] = {

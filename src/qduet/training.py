@@ -8,13 +8,14 @@ item 13). Cut at the copies, that is
 
 so an *iteration* is an update followed by 4 steps, a *block* is 250 of them, and after k blocks a
 run has taken 1,000 (k + 1) steps. All runs are in lockstep: the step counter is not batched, hence
-a replay write is one slice for all of them, and no branch is ever taken per run.
+a replay write is one slice for all of them.
 
 Seed i's streams are ``fold_in`` of its own key by purpose and iteration, whatever other runs are in
 the batch. All random words of a block are drawn in one call.
 """
 
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -67,6 +68,8 @@ class Setting(NamedTuple):
 
     env: Environment
     agent: Agent
+    for_gpu: bool = False
+    """Whether a GPU may run it; if not, its kernels need not be traced, which takes seconds."""
 
 
 def hyper(agent: Agent) -> Hyper:
@@ -133,6 +136,58 @@ def turn(
     return Turn(state, action, reward, ended, setting.env.pack(state))
 
 
+@functools.partial(jax.jit, static_argnums=0)
+def _turn_kernel(
+    setting: Setting,
+    hyper: Hyper,
+    env: Any,
+    adv: jax.Array,
+    step: jax.Array,
+    i: jax.Array,
+    words: jax.Array,
+) -> Turn:
+    """Turn i of four, as one kernel; words ``[4, ...]``, of which it takes its own."""
+
+    def game(hyper: Hyper, env: Any, adv: Any, step: Any, i: Any, words: Any) -> Turn:
+        own = jnp.where(jnp.arange(STRIDE)[:, None] == i, words, 0).sum(axis=0, dtype=words.dtype)
+        return turn(setting, hyper, env, adv, step + i, own)
+
+    return scalars.as_kernel(game)(hyper, env, adv, step, i, words)
+
+
+Look = Callable[[jax.Array], jax.Array]
+"""A packed observation -> its advantages."""
+
+
+def _turns_by_kernel(
+    setting: Setting, hyper: Hyper, look: Look, run: Run, step: jax.Array, words: jax.Array
+) -> Turn:
+    """Four turns, fields ``[4, ...]`` but for `env`; one kernel each."""
+    env, observation = run.env, run.observation
+    turns: list[Turn] = []
+    for i in range(STRIDE):
+        now = _turn_kernel(setting, hyper, env, look(observation), step, jnp.int32(i), words)
+        env, observation = now.env, now.observation
+        turns.append(now._replace(env=None))
+    return jax.tree.map(lambda *x: jnp.stack(x), *turns)._replace(env=env)
+
+
+def _turns_by_loop(
+    setting: Setting, hyper: Hyper, look: Look, run: Run, step: jax.Array, words: jax.Array
+) -> Turn:
+    """The same, as XLA compiles it."""
+
+    def one(carry: Any, x: Any) -> tuple[Any, Turn]:
+        env, observation = carry
+        offset, words = x
+        now = turn(setting, hyper, env, look(observation), step + offset, words)
+        return (now.env, now.observation), now
+
+    start = run.env, run.observation
+    (env, _), turns = jax.lax.scan(one, start, (jnp.arange(STRIDE), words))
+    return turns._replace(env=env)
+
+
 def act(setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Array) -> Run:
     """Four ε-greedy steps from step counter `step` on, stored in the replay memory."""
     params = agents.tied(run.params, hyper.family)
@@ -141,32 +196,12 @@ def act(setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Ar
     def look(observation: jax.Array) -> jax.Array:
         return networks.advantages(params, layers.features(observation[None], params.conv)[0])
 
-    def loop(env: Any, observation: jax.Array, words: jax.Array) -> Turn:
-        def one(carry: Any, x: Any) -> tuple[Any, Turn]:
-            env, observation = carry
-            offset, words = x
-            after = turn(setting, hyper, env, look(observation), step + offset, words)
-            return (after.env, after.observation), after
-
-        xs = jnp.arange(STRIDE), words
-        (env, _), turns = jax.lax.scan(one, (env, observation), xs)
-        return turns._replace(env=env)
-
-    def game(hyper: Hyper, env: Any, adv: jax.Array, i: jax.Array, words: jax.Array) -> Turn:
-        own = jnp.where(jnp.arange(STRIDE)[:, None] == i, words, 0).sum(axis=0, dtype=words.dtype)
-        return turn(setting, hyper, env, adv, step + i, own)
-
-    fused = jax.jit(scalars.as_kernel(game))  # traced once for all four turns
-
-    def kernels(env: Any, observation: jax.Array, words: jax.Array) -> Turn:
-        turns: list[Turn] = []
-        for i in range(STRIDE):
-            turns.append(fused(hyper, env, look(observation), jnp.int32(i), words))
-            env, observation = turns[-1].env, turns[-1].observation
-        stacked = jax.tree.map(lambda *x: jnp.stack(x), *(t._replace(env=None) for t in turns))
-        return stacked._replace(env=env)
-
-    turns = jax.lax.platform_dependent(run.env, run.observation, words, cuda=kernels, default=loop)
+    loop = functools.partial(_turns_by_loop, setting, hyper, look)
+    kernel = functools.partial(_turns_by_kernel, setting, hyper, look)
+    if setting.for_gpu:
+        turns = jax.lax.platform_dependent(run, step, words, cuda=kernel, default=loop)
+    else:
+        turns = loop(run, step, words)
     return run._replace(
         env=turns.env,
         observation=turns.observation[-1],

@@ -25,7 +25,7 @@ from qduet.certificate.tables import (
 )
 from qduet.published import title
 from qduet.reproduction.protocols import ablation_table, protocols_table, shifts
-from qduet.reproduction.values import values_table
+from qduet.reproduction.values import published_table, values_table
 from qduet.runs import Runs, find, load
 
 FIGURE6, VALIDATION, PAPER, ABLATION = "figure6", "validation", "paper-protocol", "ablation"
@@ -48,6 +48,7 @@ def tables(results: Path) -> dict[str, str]:
         "claims": claims_table(final.claims).markdown(),
         "overall": overall_table(_runs(results / FIGURE6)).markdown(),
         "values": values_table(_runs(results / FIGURE6), published.STEPS).markdown(),
+        "values-published": published_table(published.STEPS).markdown(),
         "runs": _sources(final, early),
         "protocols": protocols_table(shifts(reference, paper)).markdown(),
         "ablation": ablation_table(shifts(reference, ablation)).markdown(),

@@ -1,9 +1,11 @@
 """Predicted values, ours and published: the mean Q of the actions taken in an evaluation.
 
 For Dueling DQN there is a second comparison, of V + A: what its Q is *before* the mean advantage is
-subtracted. The published numbers turn out to be that. Our evaluations log |mean A|; a trained
-network's mean advantage has one sign in nearly all states (positive, in recorded play), so that V +
-A is Q + |mean A|.
+subtracted, which the published numbers appear to be. Files from before `mean_adv` was logged have
+its size alone; it is then taken to be positive, as it is in Breakout's recorded play.
+
+A second table is of the published data alone: how much higher the values are in evaluations than in
+the minibatches of training, of the same agent at the same time.
 """
 
 from collections.abc import Sequence
@@ -36,9 +38,10 @@ def values_table(runs: Sequence[Runs], step: int) -> Table:
 
 
 def _compared(runs: Runs, agent: str, theirs: np.ndarray, step: int) -> tuple[str, ...]:
+    signed_or_not = "mean_adv" if "mean_adv" in runs.table else "mean_adv_abs"
     q, mean_adv = (
         measure(runs.scores(agent, column), "return", step)
-        for column in ("q_value_mean", "mean_adv_abs")
+        for column in ("q_value_mean", signed_or_not)
     )
     uncentred = _columns(q + mean_adv, theirs) if agent == "dueling_dqn" else ("–",) * 3
     return (*_columns(q, theirs), *uncentred)
@@ -47,3 +50,18 @@ def _compared(runs: Runs, agent: str, theirs: np.ndarray, step: int) -> tuple[st
 def _columns(ours: np.ndarray, theirs: np.ndarray) -> tuple[str, str, str]:
     difference = welch_interval(ours, theirs)
     return str(mean_interval(ours)), signed(difference), f"{welch_test(ours, theirs):.2g}"
+
+
+def published_table(step: int) -> Table:
+    """Published values in evaluations minus those in training, at `step`."""
+    rows = []
+    for game in published.GAMES:
+        row = [title(game)]
+        for agent in published.AGENTS:
+            evaluated, trained = (
+                measure(published.scores(game, agent, column), "return", step)
+                for column in ("q_value_mean", "train_q_mean")
+            )
+            row.append(signed(mean_interval(evaluated - trained)))
+        rows.append(tuple(row))
+    return Table("Published values", ("game", *AGENTS.values()), rows)
