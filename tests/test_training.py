@@ -243,7 +243,7 @@ def test_four_turns_by_kernel_are_the_four_turns_by_loop(monkeypatch, warm):
     table = jax.random.normal(jax.random.key(3), (run.observation.size, SETTING.env.num_actions))
     look = lambda observation: observation.astype(jnp.float32) @ table
     words = jax.random.bits(jax.random.key(4), (4, SETTING.env.num_draws + 2), jnp.uint32)
-    args = hyper, look, run, jnp.int32(150_000), words
+    args = hyper, look, jnp.int32(150_000), run.env, run.observation, words
     want = training._turns_by_loop(SETTING, *args)
     got = training._turns_by_kernel(SETTING, *args)
     jax.tree.map(np.testing.assert_array_equal, got, want)

@@ -160,10 +160,15 @@ Look = Callable[[jax.Array], jax.Array]
 
 
 def _turns_by_kernel(
-    setting: Setting, hyper: Hyper, look: Look, run: Run, step: jax.Array, words: jax.Array
+    setting: Setting,
+    hyper: Hyper,
+    look: Look,
+    step: jax.Array,
+    env: Any,
+    observation: jax.Array,
+    words: jax.Array,
 ) -> Turn:
     """Four turns, fields ``[4, ...]`` but for `env`; one kernel each."""
-    env, observation = run.env, run.observation
     turns: list[Turn] = []
     for i in range(STRIDE):
         now = _turn_kernel(setting, hyper, env, look(observation), step, jnp.int32(i), words)
@@ -173,7 +178,13 @@ def _turns_by_kernel(
 
 
 def _turns_by_loop(
-    setting: Setting, hyper: Hyper, look: Look, run: Run, step: jax.Array, words: jax.Array
+    setting: Setting,
+    hyper: Hyper,
+    look: Look,
+    step: jax.Array,
+    env: Any,
+    observation: jax.Array,
+    words: jax.Array,
 ) -> Turn:
     """The same, as XLA compiles it."""
 
@@ -183,8 +194,8 @@ def _turns_by_loop(
         now = turn(setting, hyper, env, look(observation), step + offset, words)
         return (now.env, now.observation), now
 
-    start = run.env, run.observation
-    (env, _), turns = jax.lax.scan(one, start, (jnp.arange(STRIDE), words))
+    xs = jnp.arange(STRIDE), words
+    (env, _), turns = jax.lax.scan(one, (env, observation), xs)
     return turns._replace(env=env)
 
 
@@ -196,12 +207,13 @@ def act(setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Ar
     def look(observation: jax.Array) -> jax.Array:
         return networks.advantages(params, layers.features(observation[None], params.conv)[0])
 
-    loop = functools.partial(_turns_by_loop, setting, hyper, look)
-    kernel = functools.partial(_turns_by_kernel, setting, hyper, look)
+    loop = functools.partial(_turns_by_loop, setting, hyper, look, step)
+    kernel = functools.partial(_turns_by_kernel, setting, hyper, look, step)
+    args = run.env, run.observation, words
     if setting.for_gpu:
-        turns = jax.lax.platform_dependent(run, step, words, cuda=kernel, default=loop)
+        turns = jax.lax.platform_dependent(*args, cuda=kernel, default=loop)
     else:
-        turns = loop(run, step, words)
+        turns = loop(*args)
     return run._replace(
         env=turns.env,
         observation=turns.observation[-1],
