@@ -21,11 +21,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from qduet import adam, kernels, layers, scalars, training
+from qduet import acting, adam, kernels, layers, scalars, training
+from qduet.acting import Turn
 from qduet.adam import Rate, Slot
 from qduet.agents import make_agent
 from qduet.minatar import GAMES, make, unpack
-from qduet.training import Setting, Turn
 
 RUNS, BATCH, TURNS = 90, 32, 400
 TF32 = 2e-3
@@ -67,10 +67,9 @@ def error(got: jax.Array, want: jax.Array) -> float:
 def turns_that_differ(game: str) -> int:
     """Kernel against XLA, all runs in each turn, with advantages at random."""
     env = make(f"MinAtar/{game}-v1")
-    setting = Setting(env, make_agent("rdq"))
     repeat = lambda x: jnp.broadcast_to(x, (RUNS, *jnp.shape(x)))
-    hyper = jax.tree.map(repeat, training.hyper(setting.agent))
-    turn = functools.partial(training.turn, setting)
+    exploration = jax.tree.map(repeat, training.hyper(make_agent("rdq")).exploration)
+    turn = functools.partial(acting.turn, env)
     plain, fused = (
         jax.jit(jax.vmap(f, in_axes=(0, 0, 0, None, 0))) for f in (turn, scalars.as_kernel(turn))
     )
@@ -90,10 +89,10 @@ def turns_that_differ(game: str) -> int:
     count = jnp.int32(0)
     for i in range(TURNS):
         adv, words = drawn(jnp.int32(i))
-        args = hyper, state, adv, jnp.int32(700 * i), words
+        args = exploration, state, adv, jnp.int32(700 * i), words
         want = plain(*args)
         count += differ(fused(*args), want)
-        state = want.env
+        state = want.state
     return int(count)
 
 

@@ -27,6 +27,7 @@ ORDER = (
     "layers",
     "replay",
     "agents",
+    "acting",
     "training",
     "evaluation",
     "store",

@@ -7,10 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from qduet import scalars, training
+from qduet import acting, scalars, training
 from qduet.agents import make_agent
 from qduet.minatar import GAMES, make
-from qduet.training import Setting
 
 
 def same(got, want):
@@ -102,19 +101,18 @@ def test_nan_is_the_largest():
 def test_a_turn_of_a_game_is_one_kernel(game):
     """Element by element it is the turn itself; and a GPU can be given it."""
     env = make(f"MinAtar/{game}-v1")
-    setting = Setting(env, make_agent("rdq"))
-    hyper = training.hyper(setting.agent)
-    turn = functools.partial(training.turn, setting)
+    exploration = training.hyper(make_agent("rdq")).exploration
+    turn = functools.partial(acting.turn, env)
     state = env.reset(jnp.zeros(env.num_draws, jnp.uint32))
     plain = jax.jit(turn)
     for step in range(60):
         key = jax.random.fold_in(jax.random.key(0), step)
         words = jax.random.bits(key, (env.num_draws + 2,), jnp.uint32)
         adv = jax.random.normal(key, (env.num_actions,))
-        args = hyper, state, adv, jnp.int32(3_000 * step), words
+        args = exploration, state, adv, jnp.int32(3_000 * step), words
         after = plain(*args)
         if step % 20 == 19:
             same(scalars.unrolled(turn)(*args), after)
-        state = after.env
+        state = after.state
     traced = jax.jit(scalars.as_kernel(turn)).trace(*args)
     assert traced.lower(lowering_platforms=("cuda",)).as_text().count("triton") == 1

@@ -8,7 +8,7 @@ import numpy as np
 import optax
 import pytest
 
-from qduet import agents, networks, program, replay, scalars, training
+from qduet import acting, agents, networks, program, replay, scalars, training
 from qduet.agents import make_agent
 from qduet.minatar import make, unpack
 from qduet.replay import Batch
@@ -70,7 +70,7 @@ def test_warm_up_is_a_thousand_uniform_steps(warm):
 )
 def test_exploration_falls_as_each_protocol_says(protocol, step, expected):
     hyper = training.hyper(make_agent("dqn", protocol=protocol))
-    assert float(training.epsilon(hyper, step)) == pytest.approx(expected, abs=1e-6)
+    assert float(acting.epsilon(hyper.exploration, step)) == pytest.approx(expected, abs=1e-6)
 
 
 def test_an_update_is_optax_adam_on_the_same_gradient(warm):
@@ -237,15 +237,16 @@ def test_more_runs_change_nothing_for_the_others(warm, x64):
 def test_four_turns_by_kernel_are_the_four_turns_by_loop(monkeypatch, warm):
     """The way that acting takes on GPUs, its kernel interpreted."""
     interpreted = functools.partial(scalars.as_kernel, interpret=True)
-    monkeypatch.setattr(training.scalars, "as_kernel", interpreted)
+    monkeypatch.setattr(scalars, "as_kernel", interpreted)
+    monkeypatch.setattr(acting, "_kernel", acting._kernel.__wrapped__)  # nothing of it is cached
     hypers, runs = warm
     hyper, run = jax.tree.map(lambda x: x[0], (hypers, runs))
     table = jax.random.normal(jax.random.key(3), (run.observation.size, SETTING.env.num_actions))
     look = lambda observation: observation.astype(jnp.float32) @ table
     words = jax.random.bits(jax.random.key(4), (4, SETTING.env.num_draws + 2), jnp.uint32)
-    args = hyper, look, jnp.int32(150_000), run.env, run.observation, words
-    want = training._turns_by_loop(SETTING, *args)
-    got = training._turns_by_kernel(SETTING, *args)
+    args = hyper.exploration, look, jnp.int32(150_000), run.env, run.observation, words
+    want = acting._by_loop(SETTING.env, *args)
+    got = acting._by_kernel(SETTING.env, *args)
     jax.tree.map(np.testing.assert_array_equal, got, want)
     assert len({int(a) for a in want.action}) > 1
 

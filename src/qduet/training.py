@@ -15,13 +15,13 @@ the batch. All random words of a block are drawn in one call.
 """
 
 import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from qduet import adam, agents, layers, networks, replay, scalars
+from qduet import acting, adam, agents, layers, networks, replay
+from qduet.acting import Exploration
 from qduet.adam import Slot
 from qduet.agents import Agent, Family, Losses
 from qduet.minatar import Environment
@@ -58,9 +58,7 @@ class Hyper(NamedTuple):
 
     family: Family
     learning_rate: jax.Array
-    epsilon_final: jax.Array
-    epsilon_hold_steps: jax.Array
-    epsilon_decay_steps: jax.Array
+    exploration: Exploration
 
 
 class Setting(NamedTuple):
@@ -69,13 +67,14 @@ class Setting(NamedTuple):
     env: Environment
     agent: Agent
     for_gpu: bool = False
-    """Whether a GPU may run it; if not, its kernels need not be traced, which takes seconds."""
+    """Whether a GPU may run it (`acting.turns`)."""
 
 
 def hyper(agent: Agent) -> Hyper:
     """The hyper-parameters of one run of `agent`."""
-    names = Hyper._fields[1:]
-    return Hyper(agent.family(), *(jnp.float32(getattr(agent, name)) for name in names))
+    schedule = agent.epsilon_final, agent.epsilon_hold_steps, agent.epsilon_decay_steps
+    exploration = Exploration(*map(jnp.float32, schedule))
+    return Hyper(agent.family(), jnp.float32(agent.learning_rate), exploration)
 
 
 def init(setting: Setting, uniform: networks.Uniform, seed_key: jax.Array) -> Run:
@@ -97,12 +96,6 @@ def init(setting: Setting, uniform: networks.Uniform, seed_key: jax.Array) -> Ru
     )
 
 
-def epsilon(hyper: Hyper, step: jax.Array) -> jax.Array:
-    """ε of the action taken in step `step` (from 0): 1, then linear, then its final value."""
-    progress = (step - hyper.epsilon_hold_steps) / hyper.epsilon_decay_steps
-    return 1.0 - (1.0 - hyper.epsilon_final) * jnp.clip(progress, 0.0, 1.0)
-
-
 def words_per_iteration(setting: Setting) -> int:
     """Random words that one run uses in one iteration."""
     return setting.agent.batch_size + STRIDE * (setting.env.num_draws + 2)
@@ -114,110 +107,20 @@ def draw(setting: Setting, key: jax.Array, step: jax.Array) -> jax.Array:
     return jax.random.bits(now, (words_per_iteration(setting),), jnp.uint32)
 
 
-class Turn(NamedTuple):
-    """What one step of a game leaves behind."""
-
-    env: Any
-    action: jax.Array
-    reward: jax.Array
-    ended: jax.Array
-    observation: jax.Array
-    """uint8[bytes]: what follows."""
-
-
-def turn(
-    setting: Setting, hyper: Hyper, env: Any, adv: jax.Array, step: jax.Array, words: jax.Array
-) -> Turn:
-    """One ε-greedy step by the advantages ``[|A|]``; `step` steps were taken before."""
-    explore = (words[0] >> 8).astype(jnp.float32) * 2.0**-24 < epsilon(hyper, step)
-    random = replay.below(words[1], jnp.int32(setting.env.num_actions))
-    action = jnp.where(explore, random, adv.argmax().astype(jnp.int32))
-    state, reward, ended = setting.env.step(env, action, words[2:])
-    return Turn(state, action, reward, ended, setting.env.pack(state))
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _turn_kernel(
-    setting: Setting,
-    hyper: Hyper,
-    env: Any,
-    adv: jax.Array,
-    step: jax.Array,
-    i: jax.Array,
-    words: jax.Array,
-) -> Turn:
-    """Turn i of four, as one kernel; words ``[4, ...]``, of which it takes its own."""
-
-    def game(hyper: Hyper, env: Any, adv: Any, step: Any, i: Any, words: Any) -> Turn:
-        own = jnp.where(jnp.arange(STRIDE)[:, None] == i, words, 0).sum(axis=0, dtype=words.dtype)
-        return turn(setting, hyper, env, adv, step + i, own)
-
-    return scalars.as_kernel(game)(hyper, env, adv, step, i, words)
-
-
-Look = Callable[[jax.Array], jax.Array]
-"""A packed observation -> its advantages."""
-
-
-def _turns_by_kernel(
-    setting: Setting,
-    hyper: Hyper,
-    look: Look,
-    step: jax.Array,
-    env: Any,
-    observation: jax.Array,
-    words: jax.Array,
-) -> Turn:
-    """Four turns, fields ``[4, ...]`` but for `env`; one kernel each."""
-    turns: list[Turn] = []
-    for i in range(STRIDE):
-        now = _turn_kernel(setting, hyper, env, look(observation), step, jnp.int32(i), words)
-        env, observation = now.env, now.observation
-        turns.append(now._replace(env=None))
-    return jax.tree.map(lambda *x: jnp.stack(x), *turns)._replace(env=env)
-
-
-def _turns_by_loop(
-    setting: Setting,
-    hyper: Hyper,
-    look: Look,
-    step: jax.Array,
-    env: Any,
-    observation: jax.Array,
-    words: jax.Array,
-) -> Turn:
-    """The same, as XLA compiles it."""
-
-    def one(carry: Any, x: Any) -> tuple[Any, Turn]:
-        env, observation = carry
-        offset, words = x
-        now = turn(setting, hyper, env, look(observation), step + offset, words)
-        return (now.env, now.observation), now
-
-    xs = jnp.arange(STRIDE), words
-    (env, _), turns = jax.lax.scan(one, (env, observation), xs)
-    return turns._replace(env=env)
-
-
 def act(setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Array) -> Run:
     """Four ε-greedy steps from step counter `step` on, stored in the replay memory."""
-    params = agents.tied(run.params, hyper.family)
-    words = words.reshape(STRIDE, setting.env.num_draws + 2)
+    env, params = setting.env, agents.tied(run.params, hyper.family)
+    words = words.reshape(STRIDE, env.num_draws + 2)
 
     def look(observation: jax.Array) -> jax.Array:
         return networks.advantages(params, layers.features(observation[None], params.conv)[0])
 
-    loop = functools.partial(_turns_by_loop, setting, hyper, look, step)
-    kernel = functools.partial(_turns_by_kernel, setting, hyper, look, step)
-    args = run.env, run.observation, words
-    if setting.for_gpu:
-        turns = jax.lax.platform_dependent(*args, cuda=kernel, default=loop)
-    else:
-        turns = loop(*args)
+    turns = functools.partial(acting.turns, env, hyper.exploration, look, step)
+    taken = turns(run.env, run.observation, words, for_gpu=setting.for_gpu)
     return run._replace(
-        env=turns.env,
-        observation=turns.observation[-1],
-        replay=replay.write(run.replay, step, *turns[1:]),
+        env=taken.state,
+        observation=taken.observation[-1],
+        replay=replay.write(run.replay, step, *taken[1:]),
     )
 
 

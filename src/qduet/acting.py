@@ -1,0 +1,140 @@
+"""ε-greedy play in a game: one turn, and the four between two updates.
+
+    turns(env, exploration, look, step, state, observation, words, for_gpu=False).action   # [4]
+
+On NVIDIA GPUs a turn is one kernel (`qduet.scalars`); elsewhere, and in a game that cannot be one,
+it is what XLA makes of it.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from qduet import replay, scalars
+from qduet.minatar import Environment
+from qduet.replay import STRIDE
+
+Look = Callable[[jax.Array], jax.Array]
+"""A packed observation -> its advantages ``[|A|]``."""
+
+
+class Exploration(NamedTuple):
+    """The schedule of ε; scalars."""
+
+    final: jax.Array
+    hold_steps: jax.Array
+    decay_steps: jax.Array
+
+
+def epsilon(exploration: Exploration, step: jax.Array) -> jax.Array:
+    """ε of the action taken in step `step` (from 0): 1, then linear, then its final value."""
+    progress = (step - exploration.hold_steps) / exploration.decay_steps
+    return 1.0 - (1.0 - exploration.final) * jnp.clip(progress, 0.0, 1.0)
+
+
+class Turn(NamedTuple):
+    """What one step of a game leaves behind."""
+
+    state: Any
+    action: jax.Array
+    reward: jax.Array
+    ended: jax.Array
+    observation: jax.Array
+    """uint8[bytes]: what follows."""
+
+
+def turn(
+    env: Environment,
+    exploration: Exploration,
+    state: Any,
+    adv: jax.Array,
+    step: jax.Array,
+    words: jax.Array,
+) -> Turn:
+    """One step, greedy by `adv` or at random; `step` steps were taken before."""
+    explore = (words[0] >> 8).astype(jnp.float32) * 2.0**-24 < epsilon(exploration, step)
+    random = replay.below(words[1], jnp.int32(env.num_actions))
+    action = jnp.where(explore, random, adv.argmax().astype(jnp.int32))
+    state, reward, ended = env.step(state, action, words[2:])
+    return Turn(state, action, reward, ended, env.pack(state))
+
+
+def turns(
+    env: Environment,
+    exploration: Exploration,
+    look: Look,
+    step: jax.Array,
+    state: Any,
+    observation: jax.Array,
+    words: jax.Array,
+    *,
+    for_gpu: bool,
+) -> Turn:
+    """Four turns from step counter `step` on; fields ``[4, ...]``, but for `state`, the last.
+
+    `words` are ``[4, draws + 2]``. Without `for_gpu` no kernel is traced, which takes seconds.
+    """
+    loop = functools.partial(_by_loop, env, exploration, look, step)
+    kernel = functools.partial(_by_kernel, env, exploration, look, step)
+    if for_gpu:
+        return jax.lax.platform_dependent(state, observation, words, cuda=kernel, default=loop)
+    return loop(state, observation, words)
+
+
+def _by_loop(
+    env: Environment,
+    exploration: Exploration,
+    look: Look,
+    step: jax.Array,
+    state: Any,
+    observation: jax.Array,
+    words: jax.Array,
+) -> Turn:
+    def one(carry: Any, x: Any) -> tuple[Any, Turn]:
+        state, observation = carry
+        offset, words = x
+        now = turn(env, exploration, state, look(observation), step + offset, words)
+        return (now.state, now.observation), now
+
+    xs = jnp.arange(STRIDE), words
+    (state, _), taken = jax.lax.scan(one, (state, observation), xs)
+    return taken._replace(state=state)
+
+
+def _by_kernel(
+    env: Environment,
+    exploration: Exploration,
+    look: Look,
+    step: jax.Array,
+    state: Any,
+    observation: jax.Array,
+    words: jax.Array,
+) -> Turn:
+    taken: list[Turn] = []
+    for i in range(STRIDE):
+        now = _kernel(env, exploration, state, look(observation), step, jnp.int32(i), words)
+        state, observation = now.state, now.observation
+        taken.append(now._replace(state=None))
+    return jax.tree.map(lambda *x: jnp.stack(x), *taken)._replace(state=state)
+
+
+@functools.partial(jax.jit, static_argnums=0)  # traced once, for all turns and programs
+def _kernel(
+    env: Environment,
+    exploration: Exploration,
+    state: Any,
+    adv: jax.Array,
+    step: jax.Array,
+    i: jax.Array,
+    words: jax.Array,
+) -> Turn:
+    """Turn i of the four, as one kernel; it takes its own of the `words`."""
+
+    def game(exploration: Exploration, state: Any, adv: Any, step: Any, i: Any, words: Any) -> Turn:
+        own = jnp.where(jnp.arange(STRIDE)[:, None] == i, words, 0).sum(axis=0, dtype=words.dtype)
+        return turn(env, exploration, state, adv, step + i, own)
+
+    return scalars.as_kernel(game)(exploration, state, adv, step, i, words)
