@@ -1,5 +1,6 @@
 """Arguments of ``qduet train``, and what it says when something is missing; nothing is trained."""
 
+import dataclasses
 import sys
 import types
 
@@ -48,6 +49,20 @@ def test_seeds_are_a_number_a_range_or_a_list(text, seeds):
     assert job_of("rdq", GAME, "--seeds", text).seeds == seeds
 
 
+def test_an_ablation_changes_one_setting_at_a_time():
+    job = job_of("dqn", "rdq", GAME, "--protocol", "reference", "--ablate")
+    reference = {name: make_agent(name, protocol="reference") for name in ("dqn", "rdq")}
+    change = lambda name, **setting: dataclasses.replace(reference[name], **setting)
+    assert dict(job.agents) == {
+        "dqn-hold": change("dqn", epsilon_hold_steps=1_000),
+        "dqn-init": change("dqn", initialisation="lecun"),
+        "rdq-hold": change("rdq", epsilon_hold_steps=1_000),
+        "rdq-init": change("rdq", initialisation="lecun"),
+        "rdq-bias": change("rdq", shared_bias=False),
+    }
+    assert dict(job_of("rdq", GAME, "--ablate").agents)["rdq-bias"].shared_bias
+
+
 def test_several_betas_make_several_agents():
     job = job_of("dqn", "rdq", GAME, "--beta", "1e-2", "0.1")
     assert [label for label, _ in job.agents] == ["dqn", "rdq-beta0.01", "rdq-beta0.1"]
@@ -80,6 +95,8 @@ def test_switches_override_the_protocol():
         (["rdq", *SHORT, "--beta", "1"], "'1' is not a number in [0, 1)"),
         (["rdq", *SHORT, "--beta", "-0.1"], "'-0.1' is not a number in [0, 1)"),
         (["dqn", *SHORT, "--beta", "0.1"], "--beta is of rdq"),
+        (["rdq", *SHORT, "--ablate", "--beta", "0.1"], "leave out --beta"),
+        (["dqn", *SHORT, "--ablate", "--epsilon-hold", "5"], "leave out --beta"),
         (["rdq", GAME, "--steps", "2500", "--out", "x"], "multiple of 1,000"),
         (["rdq", GAME, "--steps", "1500000", "--out", "x"], "multiple of 1,000,000"),
         (["rdq", *SHORT, "--evaluate-every", "500"], "at least 1000"),

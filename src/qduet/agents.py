@@ -126,6 +126,24 @@ def make_agent(name: str, *, protocol: str = "paper", **options: Any) -> Agent:
     return dataclasses.replace(AGENTS[name], **PROTOCOLS[protocol] | options)
 
 
+ABLATED = {"epsilon_hold_steps": "hold", "initialisation": "init", "shared_bias": "bias"}
+"""The settings that the protocols differ in, and short names for them."""
+
+
+def ablations(name: str, protocol: str) -> dict[str, Agent]:
+    """The agent `name` under a protocol, but each time one setting as the other protocol has it.
+
+    By the setting's short name; without those that change nothing (DQN has no shared bias).
+    """
+    agent = make_agent(name, protocol=protocol)
+    (other,) = (settings for key, settings in PROTOCOLS.items() if key != protocol)
+    return {
+        short: dataclasses.replace(agent, **{setting: other[setting]})
+        for setting, short in ABLATED.items()
+        if setting != "shared_bias" or agent.w != 0
+    }
+
+
 def tied(params: Params, family: Family) -> Params:
     """The weights as they are used: with `shared_bias`, every action has the first one's bias."""
     b = params.adv.b

@@ -12,7 +12,7 @@ import numpy as np
 from rich.console import Console
 
 from qduet import devices
-from qduet.agents import AGENTS, INITIALISATIONS, PROTOCOLS, Agent, make_agent
+from qduet.agents import AGENTS, INITIALISATIONS, PROTOCOLS, Agent, ablations, make_agent
 from qduet.cli.live import Display, latest, table
 from qduet.cli.options import add_json, add_out, print_json, real, whole
 from qduet.cli.tracking import tracker
@@ -71,6 +71,12 @@ def _add_settings(group: Any) -> None:
         type=whole(0),
         metavar="STEPS",
         help="steps before ε falls; overrides the protocol",
+    )
+    group.add_argument(
+        "--ablate",
+        action="store_true",
+        help="train, in place of each agent, one for each setting that the protocols differ in, "
+        "with that setting as the other has it: rdq-hold, rdq-init, rdq-bias",
     )
     group.add_argument(
         "--beta",
@@ -155,7 +161,7 @@ def make_job(args: argparse.Namespace) -> Job:
 
 
 def _variants(name: str, args: argparse.Namespace) -> list[tuple[str, Agent]]:
-    """The agent `name`, once or, if it is rdq, with each β."""
+    """The agent `name`: once, or with each change of an ablation, or (rdq) with each β."""
     given = {
         "initialisation": args.initialisation,
         "shared_bias": args.shared_bias,
@@ -163,6 +169,14 @@ def _variants(name: str, args: argparse.Namespace) -> list[tuple[str, Agent]]:
         "learning_rate": args.learning_rate,
     }
     options = {key: value for key, value in given.items() if value is not None}
+    if args.ablate:
+        if options or args.beta:
+            raise InputError(
+                "--ablate changes the protocol's settings one by one; leave out --beta, "
+                "--learning-rate, --initialisation, --shared-bias and --epsilon-hold"
+            )
+        changed = ablations(name, args.protocol)
+        return [(f"{name}-{short}", agent) for short, agent in changed.items()]
     agent = make_agent(name, protocol=args.protocol, **options)
     if name != "rdq" or not args.beta:
         return [(name, agent)]
