@@ -169,7 +169,8 @@ def _wins(dueling: list[str], dqn: list[str], games: int) -> str:
     if not games:
         return NEEDED
     names = lambda ahead: ", ".join(ahead) or "none"
-    return f"of {games} games, Dueling DQN ahead: {names(dueling)}; DQN ahead: {names(dqn)}"
+    some = f"{games} game{'s' * (games != 1)}"
+    return f"of {some}, Dueling DQN ahead: {names(dueling)}; DQN ahead: {names(dqn)}"
 
 
 # --- What qduet reproduce and qduet theory wrote --------------------------------------------------
