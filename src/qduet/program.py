@@ -63,7 +63,7 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
     """The programs of a job; each is compiled when it is first called."""
     members = job.members
     used = dividing(devices or jax.local_devices(), len(members))
-    setting = Setting(make(job.env_id), members[0].agent, for_gpu=used[0].platform == "gpu")
+    setting = Setting(make(job.env_id), members[0].agent, on_cpu=used[0].platform == "cpu")
     mesh = Mesh(np.array(used), ("runs",))
     split: Sharding = SingleDeviceSharding(used[0])
     if len(used) > 1:
@@ -77,9 +77,10 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
     first = jax.vmap(functools.partial(training.init, setting))
     start = jax.jit(lambda *args: _strong(first(*args)), out_shardings=split)
     compiled = functools.partial(_compiled, mesh)
-    warm_up = compiled("warm_up", jax.vmap(functools.partial(training.warm_up, setting)), "")
+    every = lambda function: functools.partial(training.every, function, setting)
+    warm_up = compiled("warm_up", every(training.warm_up), "")
     advance = compiled("advance", functools.partial(_advance, setting), "sc")
-    settled = compiled("settled", functools.partial(training.settled, setting), "s", donate=False)
+    settled = compiled("settled", every(training.settled), "s", donate=False)
 
     def evaluate(params: Params, step: int, check: Callable[[], None]) -> dict[str, np.ndarray]:
         now = jax.vmap(lambda key: jax.random.fold_in(jax.random.fold_in(key, EVALUATION), step))

@@ -15,7 +15,8 @@ the batch. All random words of a block are drawn in one call.
 """
 
 import functools
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +28,8 @@ from qduet.agents import Agent, Family, Losses
 from qduet.minatar import Environment
 from qduet.networks import Layer, Params
 from qduet.replay import STRIDE, Replay
+
+T = TypeVar("T")
 
 INIT, EXPERIENCE = range(2)
 """Purposes of a seed's random streams."""
@@ -66,8 +69,8 @@ class Setting(NamedTuple):
 
     env: Environment
     agent: Agent
-    for_gpu: bool = False
-    """Whether a GPU may run it (`acting.turns`)."""
+    on_cpu: bool = True
+    """Whether it is for CPUs alone; GPUs want other programs (`every`, `acting.turns`)."""
 
 
 def hyper(agent: Agent) -> Hyper:
@@ -116,7 +119,7 @@ def act(setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Ar
         return networks.advantages(params, layers.features(observation[None], params.conv)[0])
 
     turns = functools.partial(acting.turns, env, hyper.exploration, look, step)
-    taken = turns(run.env, run.observation, words, for_gpu=setting.for_gpu)
+    taken = turns(run.env, run.observation, words, for_gpu=not setting.on_cpu)
     return run._replace(
         env=taken.state,
         observation=taken.observation[-1],
@@ -197,36 +200,42 @@ def warm_up(setting: Setting, hyper: Hyper, run: Run) -> Run:
     return jax.lax.scan(body, run, jnp.arange(0, setting.agent.learn_from, STRIDE))[0]
 
 
-def blocks(
-    setting: Setting, hypers: Hyper, runs: Run, step: jax.Array, count: int
-) -> tuple[Run, Losses]:
-    """`count` blocks of all runs, from step counter `step` on; mean losses ``[count, runs]``."""
-    every = jax.vmap(functools.partial(iteration, setting), in_axes=(0, 0, None, 0))
-    draw_every = jax.vmap(functools.partial(draw, setting), in_axes=(0, None))
-
-    def body(runs: Run, x: tuple[jax.Array, jax.Array]) -> tuple[Run, Losses]:
-        return every(hypers, runs, *x)
-
-    def block(runs: Run, step: jax.Array) -> tuple[Run, Losses]:
-        runs = runs._replace(target=runs.params)
-        steps = step + jnp.arange(0, setting.agent.sync_every, STRIDE)
-        words = jax.vmap(draw_every, in_axes=(None, 0))(runs.key, steps)
-        runs, losses = jax.lax.scan(body, runs, (steps, words))
-        return runs, jax.tree.map(lambda x: x.mean(axis=0), losses)
-
-    starts = step + jnp.arange(count) * setting.agent.sync_every
-    return jax.lax.scan(block, runs, starts)
+def block(setting: Setting, hyper: Hyper, run: Run, step: jax.Array) -> tuple[Run, Losses]:
+    """A copy to the target network, then iterations until the next one is due; mean losses."""
+    steps = step + jnp.arange(0, setting.agent.sync_every, STRIDE)
+    words = jax.vmap(functools.partial(draw, setting, run.key))(steps)
+    body = lambda run, x: iteration(setting, hyper, run, *x)
+    run, losses = jax.lax.scan(body, run._replace(target=run.params), (steps, words))
+    return run, jax.tree.map(lambda x: x.mean(axis=0), losses)
 
 
-def settled(setting: Setting, hypers: Hyper, runs: Run, step: jax.Array) -> Params:
+def settled(setting: Setting, hyper: Hyper, run: Run, step: jax.Array) -> Params:
     """The weights after the update that is due at `step`, a multiple of 1,000: what is evaluated.
 
     The next block does the same update again, from the same random words.
     """
+    words = draw(setting, run.key, step)
+    run = run._replace(target=run.params)
+    return learn(setting, hyper, run, step, words[: setting.agent.batch_size])[0].params
 
-    def one(hyper: Hyper, run: Run) -> Params:
-        words = draw(setting, run.key, step)
-        run = run._replace(target=run.params)
-        return learn(setting, hyper, run, step, words[: setting.agent.batch_size])[0].params
 
+def every(
+    function: Callable[..., T], setting: Setting, hypers: Hyper, runs: Run, *scalars: jax.Array
+) -> T:
+    """One of the functions above, of all runs: side by side, but on CPUs one after the other.
+
+    There a run's weights then stay in the caches, and its numbers do not depend on other runs.
+    """
+    one = lambda hyper, run: function(setting, hyper, run, *scalars)
+    if setting.on_cpu:
+        return jax.lax.map(lambda pair: one(*pair), (hypers, runs), batch_size=1)
     return jax.vmap(one)(hypers, runs)
+
+
+def blocks(
+    setting: Setting, hypers: Hyper, runs: Run, step: jax.Array, count: int
+) -> tuple[Run, Losses]:
+    """`count` blocks of all runs, from step counter `step` on; mean losses ``[count, runs]``."""
+    starts = step + jnp.arange(count) * setting.agent.sync_every
+    body = lambda runs, start: every(block, setting, hypers, runs, start)
+    return jax.lax.scan(body, runs, starts)
