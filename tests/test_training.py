@@ -15,6 +15,7 @@ from qduet.replay import Batch
 from qduet.training import Adam, Setting
 
 SETTING = Setting(make("MinAtar/Breakout-v1"), make_agent("rdq", capacity=400))
+WARM_UP = jax.jit(jax.vmap(functools.partial(training.warm_up, SETTING)))
 
 
 def start(seeds, agent=SETTING.agent):
@@ -22,7 +23,7 @@ def start(seeds, agent=SETTING.agent):
     keys = jax.vmap(jax.random.key)(jnp.array(seeds, jnp.uint32))
     hypers = stack(training.hyper(agent))
     runs = jax.vmap(functools.partial(training.init, SETTING))(stack(agent.uniform()), keys)
-    return hypers, jax.jit(jax.vmap(functools.partial(training.warm_up, SETTING)))(hypers, runs)
+    return hypers, WARM_UP(hypers, runs)
 
 
 @pytest.fixture(scope="module")
