@@ -22,7 +22,7 @@ from qduet.job import Job
 from qduet.stopping import Stop
 
 pytestmark = pytest.mark.xdist_group("train")
-"""All in one process: they share one finished job."""
+"""In one process, where pytest can group tests: they share one finished job."""
 
 SMALL = {"capacity": 400, "learn_from": 100, "sync_every": 100}
 JOB = ["train", "rdq", "dqn", "MinAtar/Breakout-v1", "--seeds", "2", "--steps", "1200"]

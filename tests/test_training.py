@@ -255,9 +255,10 @@ def test_four_turns_by_kernel_are_the_four_turns_by_loop(monkeypatch, warm):
     table = jax.random.normal(jax.random.key(3), (run.observation.size, SETTING.env.num_actions))
     look = lambda observation: observation.astype(jnp.float32) @ table
     words = jax.random.bits(jax.random.key(4), (4, SETTING.env.num_draws + 2), jnp.uint32)
+    monkeypatch.setattr(acting, "_on_cuda", lambda kernels, loop, *args: kernels(*args))
     args = hyper.exploration, look, jnp.int32(150_000), run.env, run.observation, words
-    want = acting._by_loop(SETTING.env, *args)
-    got = acting._by_kernel(SETTING.env, *args)
+    want = acting.turns(SETTING.env, *args, for_gpu=False)
+    got = acting.turns(SETTING.env, *args, for_gpu=True)
     jax.tree.map(np.testing.assert_array_equal, got, want)
     assert len({int(a) for a in want.action}) > 1
 

@@ -77,48 +77,33 @@ def turns(
 
     `words` are ``[4, draws + 2]``. Without `for_gpu` no kernel is traced, which takes seconds.
     """
-    loop = functools.partial(_by_loop, env, exploration, look, step)
-    kernel = functools.partial(_by_kernel, env, exploration, look, step)
+
+    def loop(state: Any, observation: jax.Array, words: jax.Array) -> Turn:
+        def one(carry: Any, x: Any) -> tuple[Any, Turn]:
+            state, observation = carry
+            offset, words = x
+            now = turn(env, exploration, state, look(observation), step + offset, words)
+            return (now.state, now.observation), now
+
+        xs = jnp.arange(STRIDE), words
+        (state, _), taken = jax.lax.scan(one, (state, observation), xs)
+        return taken._replace(state=state)
+
+    def kernels(state: Any, observation: jax.Array, words: jax.Array) -> Turn:
+        taken: list[Turn] = []
+        for i in range(STRIDE):
+            now = _kernel(env, exploration, state, look(observation), step, jnp.int32(i), words)
+            state, observation = now.state, now.observation
+            taken.append(now._replace(state=None))
+        return jax.tree.map(lambda *x: jnp.stack(x), *taken)._replace(state=state)
+
     if for_gpu:
-        return jax.lax.platform_dependent(state, observation, words, cuda=kernel, default=loop)
+        return _on_cuda(kernels, loop, state, observation, words)
     return loop(state, observation, words)
 
 
-def _by_loop(
-    env: Environment,
-    exploration: Exploration,
-    look: Look,
-    step: jax.Array,
-    state: Any,
-    observation: jax.Array,
-    words: jax.Array,
-) -> Turn:
-    def one(carry: Any, x: Any) -> tuple[Any, Turn]:
-        state, observation = carry
-        offset, words = x
-        now = turn(env, exploration, state, look(observation), step + offset, words)
-        return (now.state, now.observation), now
-
-    xs = jnp.arange(STRIDE), words
-    (state, _), taken = jax.lax.scan(one, (state, observation), xs)
-    return taken._replace(state=state)
-
-
-def _by_kernel(
-    env: Environment,
-    exploration: Exploration,
-    look: Look,
-    step: jax.Array,
-    state: Any,
-    observation: jax.Array,
-    words: jax.Array,
-) -> Turn:
-    taken: list[Turn] = []
-    for i in range(STRIDE):
-        now = _kernel(env, exploration, state, look(observation), step, jnp.int32(i), words)
-        state, observation = now.state, now.observation
-        taken.append(now._replace(state=None))
-    return jax.tree.map(lambda *x: jnp.stack(x), *taken)._replace(state=state)
+def _on_cuda(kernels: Callable[..., Turn], loop: Callable[..., Turn], *args: Any) -> Turn:
+    return jax.lax.platform_dependent(*args, cuda=kernels, default=loop)
 
 
 @functools.partial(jax.jit, static_argnums=0)  # traced once, for all turns and programs

@@ -6,7 +6,8 @@
     slot = hidden_update(x, dz, slot, rate, used, epsilon)           # for each stream
 
 One run's arrays; ``vmap`` adds the runs. What a step computes is said by its plain form; on NVIDIA
-GPUs `qduet.kernels` computes the same (but for rounding) with less memory traffic.
+GPUs `qduet.kernels` computes the same (but for rounding) with less memory traffic, and leaves alone
+weights that are not `used`, whose gradient is 0.
 """
 
 from collections.abc import Callable, Sequence
