@@ -49,7 +49,7 @@ reproduce: $(VENV)/.installed
 	@$(BIN)/qduet report -o out/report.html
 
 test: $(VENV)/.installed-dev
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+	@$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: $(VENV)/.installed-dev
 	@$(BIN)/ruff check .

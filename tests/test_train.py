@@ -21,9 +21,6 @@ from qduet.cli import main
 from qduet.job import Job
 from qduet.stopping import Stop
 
-pytestmark = pytest.mark.xdist_group("train")
-"""In one process, where pytest can group tests: they share one finished job."""
-
 SMALL = {"capacity": 400, "learn_from": 100, "sync_every": 100}
 JOB = ["train", "rdq", "dqn", "MinAtar/Breakout-v1", "--seeds", "2", "--steps", "1200"]
 JOB += ["--evaluate-every", "600", "--episodes", "5"]
