@@ -1,19 +1,22 @@
 """Arguments of ``qduet train``, and what it says when something is missing; nothing is trained."""
 
 import dataclasses
+import functools
 import sys
 import types
 
 import jax
+import jax.numpy as jnp
 import pytest
 
-from qduet import devices, program, trainer
+from qduet import devices, program, trainer, training
 from qduet.agents import make_agent
 from qduet.cli import main, tracking
 from qduet.cli.train import _report as report
 from qduet.cli.train import add_arguments, make_job
 from qduet.errors import InputError
 from qduet.job import Job
+from qduet.minatar import make
 from qduet.stopping import Stop
 
 GAME = "MinAtar/Breakout-v1"
@@ -221,7 +224,19 @@ def test_a_run_needs_its_replay_memory_and_its_weights(breakout):
     """100,004 × (50 + 1 + 1) bytes; 4 × 267,060 weights with target and Adam's averages."""
     weights = 37 * 16 + 2 * 1025 * 128 + 129 + 129 * 3
     state = 100_004 * 52 + 4 * 4 * weights
-    assert devices.bytes_per_run(breakout, 0) == pytest.approx(state, rel=1e-3)
+    on_gpu = breakout._replace(copies=1)
+    assert devices.bytes_per_run(on_gpu, 0) == pytest.approx(state, rel=1e-3)
+    assert devices.bytes_per_run(breakout, 0) == pytest.approx(2 * state, rel=1e-3)
+
+
+def test_on_cpus_training_needs_the_state_twice(breakout):
+    setting = training.Setting(make(GAME), make_agent("rdq"))
+    hypers = jax.tree.map(lambda x: jnp.broadcast_to(x, 6), training.hyper(setting.agent))
+    block = functools.partial(training.every, training.block, setting)
+    lowered = jax.jit(block, donate_argnums=1).lower(hypers, breakout.shapes, jnp.int32(1_000))
+    used = lowered.compile().memory_analysis()
+    total = used.argument_size_in_bytes + used.temp_size_in_bytes
+    assert total == pytest.approx(6 * devices.bytes_per_run(breakout, 0), rel=0.05)
 
 
 def test_too_many_runs_are_refused_before_they_start(breakout, monkeypatch):
@@ -235,16 +250,16 @@ def test_too_many_runs_are_refused_before_they_start(breakout, monkeypatch):
 
 
 def test_running_out_of_memory_says_how_many_fit(breakout, monkeypatch):
-    each = devices.bytes_per_run(breakout, 1_000)
+    each = devices.bytes_per_run(breakout, 2_000)
     monkeypatch.setattr(devices, "memory", lambda device: 4 * each)
     with (
         pytest.raises(InputError, match=r"about 3 would"),
-        devices.told_if_too_large(breakout, jax.devices(), 1_000),
+        devices.told_if_too_large(breakout, jax.devices(), 2_000),
     ):
         raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: out of memory")
     with (
         pytest.raises(jax.errors.JaxRuntimeError),
-        devices.told_if_too_large(breakout, jax.devices(), 1_000),
+        devices.told_if_too_large(breakout, jax.devices(), 2_000),
     ):
         raise jax.errors.JaxRuntimeError("INTERNAL: something else")
 

@@ -55,12 +55,12 @@ def memory(device: jax.Device) -> int | None:
 
 
 def bytes_per_run(program: Program, episodes: int) -> int:
-    """What a run needs: its state, and the working memory of an evaluation, roughly."""
+    """What a run needs in training, or in an evaluation (roughly) if that is more."""
     leaves = jax.tree.leaves(program.shapes)
     state = sum(x.size * x.dtype.itemsize for x in leaves) // leaves[0].shape[0]
     channels = (program.shapes.params.conv.w.shape[1]) // KERNEL**2
     lane = 4 * SIDE**2 * (KERNEL**2 * channels + 1 + FILTERS)
-    return int(state + episodes * lane)
+    return int(max(program.copies * state, state + episodes * lane))
 
 
 @contextlib.contextmanager
@@ -72,8 +72,7 @@ def told_if_too_large(
     each = bytes_per_run(program, episodes)
     limit = memory(devices[0])
     room = None if limit is None else limit * program.devices
-    state = each * num_runs - _evaluation_share(program, episodes)
-    if room is not None and state > room:
+    if room is not None and bytes_per_run(program, 0) * num_runs > room:
         raise _too_large(num_runs, each, room)
     try:
         yield
@@ -81,11 +80,6 @@ def told_if_too_large(
         if "RESOURCE_EXHAUSTED" not in str(error):
             raise
         raise _too_large(num_runs, each, room) from None
-
-
-def _evaluation_share(program: Program, episodes: int) -> int:
-    num_runs = program.shapes.observation.shape[0]
-    return num_runs * (bytes_per_run(program, episodes) - bytes_per_run(program, 0))
 
 
 def _too_large(num_runs: int, each: int, room: int | None) -> InputError:

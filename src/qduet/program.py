@@ -1,8 +1,9 @@
 """All runs of a job as a few compiled programs, on one device or several.
 
 Each program is a function of the whole state ``[runs, ...]``, which it is given and gives back in
-place: there is one copy of the replay memories on the device. The runs axis is cut over as many
-devices as divide it evenly, and no device needs another.
+place: there is one copy of the replay memories on a GPU. (On CPUs, where the runs are trained one
+after the other, a call needs a second one.) The runs axis is cut over as many devices as divide it
+evenly, and no device needs another.
 
 How many blocks one call takes is an argument of the compiled program and not part of it, so a
 result does not depend on how the work was cut into calls.
@@ -45,6 +46,8 @@ class Program(NamedTuple):
     """Devices in use."""
     shapes: Run
     """Shapes and types of the state."""
+    copies: int
+    """Copies of the state in memory while a program runs."""
     start: Callable[[], Run]
     """The runs at step 0."""
     warm_up: Callable[[Run], Run]
@@ -99,6 +102,7 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
     return Program(
         devices=len(used),
         shapes=jax.eval_shape(start, uniforms, keys),
+        copies=2 if setting.on_cpu else 1,
         start=lambda: start(uniforms, keys),
         warm_up=lambda runs: warm_up(hypers, runs),
         advance=lambda runs, step, count: advance(hypers, runs, jnp.int32(step), jnp.int32(count)),
