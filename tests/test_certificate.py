@@ -324,6 +324,23 @@ def test_the_cost_is_beside_the_floor(tmp_path, generator, device, told):
     assert row[3:] == (device, "unknown", "25.0 min", "600", told)
 
 
+def test_every_commit_that_was_at_work_is_named(tmp_path, generator):
+    later = [{"commit": "b" * 40, "step": 3_000_000}]
+    provenance = {"commit": "a" * 40, "continued": later}
+    planted.game(tmp_path, "Breakout", generator, provenance=provenance)
+    (row,) = sources_table(certify([tmp_path]).sources).rows
+    assert row[4] == "aaaaaaaaaaaa, bbbbbbbbbbbb from step 3,000,000"
+
+
+@pytest.mark.parametrize(
+    "provenance", ["by hand", {"continued": 1}, {"continued": [{"commit": "b"}]}]
+)
+def test_provenance_of_another_shape_is_damage(tmp_path, generator, provenance):
+    planted.game(tmp_path, "Breakout", generator, provenance=provenance)
+    with pytest.raises(InputError, match="is damaged"):
+        certify([tmp_path])
+
+
 def test_nothing_that_differs_is_code_0(tmp_path, generator, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     planted.game(tmp_path / "r", "Breakout", generator)

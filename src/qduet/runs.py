@@ -97,6 +97,13 @@ class Runs:
         return tuple(agent["label"] for agent in self.config["agents"])
 
     @property
+    def commits(self) -> dict[int, str]:
+        """The commit at work from a step on: at 0 the one that began (`qduet.resuming`)."""
+        origin = self.config.get("provenance") or {}
+        changes = [{**origin, "step": 0}, *origin.get("continued", [])]
+        return {int(x["step"]): str(x.get("commit") or "unknown") for x in changes}
+
+    @property
     def finished(self) -> bool:
         """Whether every run has its last evaluation."""
         last = self.table["step"] == self.config["steps"]
@@ -178,8 +185,8 @@ def load(directory: Path, *, check: bool = True) -> Runs:
             f"{directory} is of format {written}, not {FORMAT}: another version of qduet wrote it"
         )
     try:
-        _ = runs.game, runs.agents, runs.finished
-    except (KeyError, TypeError):
+        _ = runs.game, runs.agents, runs.finished, runs.commits
+    except (KeyError, TypeError, ValueError, AttributeError):
         raise damaged from None
     return runs
 

@@ -24,6 +24,8 @@ class Source(NamedTuple):
     seeds: int
     steps: int
     provenance: dict[str, Any]
+    commits: dict[int, str]
+    """The commit at work from a step on."""
     cost: Cost
     episodes_cut: int
     """Evaluation episodes that were cut short; none of the published ones was."""
@@ -90,6 +92,7 @@ def _source(runs: Runs) -> Source:
         seeds=len(runs.config["seeds"]),
         steps=runs.config["steps"],
         provenance=dict(runs.config.get("provenance") or {}),
+        commits=runs.commits,
         cost=cost(runs),
         episodes_cut=0 if cut is None else int(np.nansum(cut)),
     )

@@ -104,19 +104,24 @@ def sources_table(sources: Sequence[Source]) -> Table:
     for source in sources:
         cost, where = source.cost, source.provenance
         timed = np.isfinite(cost.microseconds_per_iteration)
+        commits = [_since(step, commit) for step, commit in source.commits.items()]
         rows.append(
             (
                 title(source.game),
                 f"{len(source.agents)} agents × {source.seeds} seeds",
                 f"{source.steps:,}",
                 str(where.get("device") or "unknown"),
-                str(where.get("commit") or "unknown")[:12],
+                ", ".join(commits),
                 f"{cost.seconds / 60:.1f} min" if np.isfinite(cost.seconds) else "unknown",
                 f"{cost.microseconds_per_iteration:,.0f}" if timed else "unknown",
                 f"{cost.floors:.1f}" if timed and has_floor(cost, where) else "–",
             )
         )
     return Table("Runs", (*headings, floor), rows)
+
+
+def _since(step: int, commit: str) -> str:
+    return f"{commit[:12]} from step {step:,}" if step else commit[:12]
 
 
 def sentences(certificate: Certificate) -> list[str]:
