@@ -7,6 +7,8 @@ import pytest
 
 from qduet import runs
 from qduet.cli import main
+from qduet.comparison import Collection, Curves, Resampling, summarise
+from qduet.figures.comparison import figures
 
 
 def write(directory, labels=("rdq", "dqn"), seeds=(0, 1, 2), game="Breakout", **settings):
@@ -80,6 +82,17 @@ def test_figures_are_drawn(tmp_path, capsys, seeds):
     drawn = (tmp_path / "figures" / "learning_curves.svg").read_text()
     for text in ("RDQ (reference)", "RDQ (paper)", "DQN (reference)", "own (paper)"):
         assert text in drawn
+
+
+@pytest.mark.parametrize(("count", "marker"), [(2, "o"), (21, "o"), (22, "")])
+def test_few_evaluations_are_marked(count, marker):
+    curves = Curves(np.arange(2), np.arange(2.0 * count).reshape(2, count))
+    collection = Collection("return_mean", np.arange(count), {("Breakout", "rdq"): curves})
+    drawn = figures(collection, summarise(collection, Resampling(resamples=100)))
+    for stem in ("learning_curves", "sample_efficiency"):
+        axes = drawn[stem].axes[0]
+        assert [line.get_marker() or "" for line in axes.get_lines()] == [marker]
+        assert ("dots: evaluations" in axes.get_xlabel()) == bool(marker)
 
 
 def test_other_metrics_have_no_normalised_figures(tmp_path, capsys):

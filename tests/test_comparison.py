@@ -103,6 +103,8 @@ def test_unfinished_runs_are_compared_where_all_are(tmp_path):
     assert found.notes == (
         f"{a} goes on to step 20; step 10 is the last that all runs have.",
         f"{b} is unfinished: 0 of its 3 runs have reached step 20.",
+        "Two evaluations only (at 0 and 10 steps): what is between is a straight line, and the "
+        "mean over training the mean of the two.",
     )
     assert gather(a, b, at=0).curves["Breakout", "rdq"].values.shape == (3, 1)
     with pytest.raises(InputError, match=r"--at 20: not all runs .* they have 0, 10"):

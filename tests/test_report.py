@@ -124,6 +124,19 @@ def test_curves_are_means_over_the_seeds_of_the_file(tmp_path):
     assert drawn_beside["kind"] == "published"
 
 
+def test_few_evaluations_are_marked_and_two_are_no_curve(tmp_path):
+    generator = np.random.default_rng(2)
+    planted.game(tmp_path / "short", "Breakout", generator, seeds=[0, 1], steps=1_000_000)
+    planted.game(tmp_path / "long", "Freeway", generator, seeds=[0, 1])
+    _, reader = read([tmp_path])
+    panels = reader.embedded["charts"]["deep-0"]["panels"]
+    assert all(line["dots"] for panel in panels for line in panel["series"])
+    assert (
+        "Dots: evaluations. Breakout: Two evaluations only (at 0 and 1,000,000 steps)"
+        in reader.text
+    )
+
+
 def test_tabular_curves_are_means_at_the_best_step_size(tmp_path):
     planted_cells.experiment(tmp_path / "figure5")
     _, reader = read([tmp_path])

@@ -19,7 +19,15 @@ from qduet.comparison.by_game import (
     agent_summaries,
     pair_summaries,
 )
-from qduet.comparison.collect import METRICS, Collection, Curves, Source, collect, sources
+from qduet.comparison.collect import (
+    METRICS,
+    Collection,
+    Curves,
+    Source,
+    collect,
+    note_on_steps,
+    sources,
+)
 from qduet.comparison.over_games import (
     Line,
     Overall,
@@ -47,6 +55,7 @@ __all__ = [
     "Summary",
     "collect",
     "normalised",
+    "note_on_steps",
     "sources",
     "summarise",
     "unit",

@@ -222,6 +222,16 @@ def _notes_on_sources(
     return tuple(notes)
 
 
+def note_on_steps(steps: np.ndarray) -> list[str]:
+    """That a curve through two evaluations says nothing about what is between, if it is one."""
+    if len(steps) != 2:
+        return []
+    return [
+        f"Two evaluations only (at {steps[0]:,} and {steps[1]:,} steps): what is between is a "
+        "straight line, and the mean over training the mean of the two."
+    ]
+
+
 def _notes_on_runs(collection: Collection) -> tuple[str, ...]:
     notes = []
     partial = [agent for agent in collection.agents if agent not in collection.everywhere]
@@ -234,6 +244,7 @@ def _notes_on_runs(collection: Collection) -> tuple[str, ...]:
                 f"'{agent}' has {min(counts)} to {max(counts)} seeds per game; pooled aggregates "
                 "(IQM, profile) count runs, not games."
             )
+    notes += note_on_steps(collection.steps)
     if any(len(curves.seeds) < 2 for curves in collection.curves.values()):
         notes.append("A single seed gives no interval and no test; they are left empty.")
     return tuple(notes)

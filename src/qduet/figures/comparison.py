@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter
 
 from qduet import stats
 from qduet.comparison import Collection, Line, Summary
-from qduet.figures.style import colour, house_style, label
+from qduet.figures.style import FEW_EVALUATIONS, colour, house_style, label
 from qduet.stats import Estimate
 
 STYLES = ("-", "--", ":", "-.")
@@ -68,7 +68,7 @@ def learning_curves(collection: Collection) -> Figure:
                 line = Line(agent, collection.steps, Estimate(mean, low, high))
                 _draw(axes, line, collection.agents)
             axes.set_title(GAMES.get(game, game))
-            _step_axis(axes)
+            _step_axis(axes, collection)
             axes.set_ylabel(_METRICS.get(collection.metric, collection.metric))
         for axes in grid[len(games) :]:
             axes.set_visible(False)
@@ -90,7 +90,7 @@ def performance_profile(collection: Collection, summary: Summary) -> Figure:
 def sample_efficiency(collection: Collection, summary: Summary) -> Figure:
     """IQM of normalised scores over all games, against steps."""
     figure, axes = _single(collection, summary.sample_efficiency, "Sample efficiency")
-    _step_axis(axes)
+    _step_axis(axes, collection)
     axes.set_ylabel(f"IQM of normalised scores\n({UNIT})")
     return figure
 
@@ -149,10 +149,10 @@ def _single(collection: Collection, lines: Sequence[Line], title: str) -> tuple[
 
 def _draw(axes: Axes, line: Line, agents: Sequence[str]) -> None:
     drawn = look(line.agent, agents)
-    marker = "o" if len(line.x) == 1 else ""
+    marker = "o" if len(line.x) <= FEW_EVALUATIONS else ""
     axes.plot(
         line.x, line.y.value, color=drawn.colour, linestyle=drawn.style, marker=marker,
-        label=drawn.label,
+        markersize=3, label=drawn.label,
     )  # fmt: skip
     if np.isfinite(line.y.low).all():
         axes.fill_between(
@@ -160,8 +160,9 @@ def _draw(axes: Axes, line: Line, agents: Sequence[str]) -> None:
         )
 
 
-def _step_axis(axes: Axes) -> None:
-    axes.set_xlabel("Environment steps")
+def _step_axis(axes: Axes, collection: Collection) -> None:
+    few = len(collection.steps) <= FEW_EVALUATIONS
+    axes.set_xlabel(f"Environment steps{' (dots: evaluations)' * few}")
     axes.xaxis.set_major_formatter(FuncFormatter(_short))
 
 

@@ -48,6 +48,9 @@ LABELS = {
 SPARE_COLOURS = ("#000000", "#8C564B", "#7F7F00", "#5E3C99", "#A6611A")
 """For names the project does not know, such as a reader's own rule."""
 
+FEW_EVALUATIONS = 21
+"""A learning curve through up to so many evaluations has a marker at each of them."""
+
 FORMATS = ("png", "pdf", "svg")
 
 _SETTINGS: dict[Any, Any] = {

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from qduet import published, stats
-from qduet.figures.style import look_of
+from qduet.figures.style import FEW_EVALUATIONS, look_of
 from qduet.report import deep_text
 from qduet.report.chart import Part, group, series
 from qduet.report.html import code, el
@@ -146,7 +146,7 @@ def _line(
         empty = np.zeros(0)
         return series(label, empty, empty, empty, empty, when=when, kind=kind)
     several = len(scores.seeds) > 1
-    return series(
+    line = series(
         label,
         scores.steps,
         *stats.band(scores.values),
@@ -156,6 +156,7 @@ def _line(
         seed_names=scores.seeds.tolist(),
         note=None if several else "one seed",
     )
+    return line | ({"dots": True, "size": 2.2} if len(scores.steps) <= FEW_EVALUATIONS else {})
 
 
 def _published(runs: Runs, label: str, metric: str) -> Scores | None:

@@ -10,7 +10,7 @@ from qduet import comparison, published, stats
 from qduet.agents import make_agent
 from qduet.comparison import Source
 from qduet.errors import InputError
-from qduet.figures.style import look_of
+from qduet.figures.style import FEW_EVALUATIONS, look_of
 from qduet.report.chart import Fact
 from qduet.report.html import Raw, code, details, el, table
 from qduet.runs import Runs
@@ -135,7 +135,24 @@ def caption(found: list[Runs]) -> Raw:
     drawn = "Shading: 95 % intervals over seeds."
     if any(runs.config["steps"] >= published.EVALUATE_EVERY for runs in found):
         drawn += " Solid: these runs; dashed: the published scores of the same agents and games."
+    drawn += _evaluations(found)
     return el("figcaption", "Mean return at the last evaluation. ", " ".join(said), " ", drawn)
+
+
+def _evaluations(found: list[Runs]) -> str:
+    """What dots are, and whose two dots are no curve."""
+    steps = [np.unique(runs.table["step"]) for runs in found]
+    if min(map(len, steps)) > FEW_EVALUATIONS:
+        return ""
+    whose: dict[str, list[str]] = {}
+    for runs, at in zip(found, steps, strict=True):
+        for note in comparison.note_on_steps(at):
+            whose.setdefault(note, []).append(title(runs, found))
+    text = " Dots: evaluations."
+    for note, titles in whose.items():
+        few = "" if len(titles) == len(found) else f"{', '.join(titles)}: "
+        text += f" {few}{note}"
+    return text
 
 
 def published_caption() -> Raw:

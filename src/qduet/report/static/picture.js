@@ -79,9 +79,9 @@ class Picture {
         "clipPath",
         { id: this.clip },
         svg("rect", {
-          x: MARGIN.left - 1,
+          x: MARGIN.left - 4,
           y: MARGIN.top - 4,
-          width: width - MARGIN.left - MARGIN.right + 5,
+          width: width - MARGIN.left - MARGIN.right + 8,
           height: height - MARGIN.top - MARGIN.bottom + 8,
         }),
       ),
@@ -170,7 +170,7 @@ class Picture {
     }
     s.x.forEach((x, i) => {
       const centre = { cx: this.x.at(x), cy: s.y[i] === null ? 0 : this.y.at(s.y[i]) };
-      if ((s.dots || s.points) && s.y[i] !== null)
+      if ((s.dots || s.points) && s.y[i] !== null && !(this.y.log && s.y[i] <= 0))
         g.append(svg("circle", { ...centre, r: s.size || 3, class: s.open ? "ring" : "dot" }));
       if (s.held && s.held[i] !== null) g.append(this.cross(x, s.held[i]));
       if (s.diverged && s.diverged[i])
