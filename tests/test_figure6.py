@@ -74,6 +74,13 @@ def test_the_repository_figure_is_drawn_from_its_files(column):
     check_curves(curves_figure(there, column), {r.game: r.directory for r in there}, column)
 
 
+@pytest.mark.parametrize("column", ["return_mean", "q_overestimation"])
+def test_what_is_known_of_published_values_stands_beside_them(column):
+    (text,) = curves_figure([], column).axes[-1].texts
+    told = " ".join(text.get_text().split())
+    assert ("V + A, not of Q" in told) == (column == "q_overestimation")
+
+
 @pytest.mark.parametrize("games", [(), ("Breakout",), published.GAMES])
 def test_any_of_the_games_may_be_there(tmp_path, games):
     generator = np.random.default_rng(8)

@@ -189,6 +189,16 @@ def test_another_size_and_another_metric_can_be_chosen(page_from_file, report):
     assert "Overestimation" in deep.locator(".unit").inner_text()
 
 
+def test_what_is_known_of_published_values_stands_below_them(page_from_file, tmp_path):
+    planted.game(tmp_path / "a", "Breakout", np.random.default_rng(0), seeds=[0, 1])
+    path = tmp_path / "report.html"
+    path.write_text(build([tmp_path]).html, encoding="utf-8")
+    deep = chart(page_from_file(path), "deep-0")
+    assert not deep.locator(".about").is_visible()
+    deep.get_by_label("Shown", exact=True).select_option("q_overestimation")
+    assert "mean advantage" in deep.locator(".about").inner_text()
+
+
 def test_step_sizes_with_diverged_runs_are_marked(page_from_file, report):
     page = page_from_file(report)
     sweep = chart(page, "tabular-0").locator(".panel").nth(1)

@@ -9,6 +9,7 @@ The summary over games, which the paper does not have, is drawn with the numbers
 for ours and for the published runs of the same games (`certificate.overall`).
 """
 
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -52,7 +53,8 @@ def curves_figure(runs: Sequence[Runs], column: str) -> Figure:
         for axes, game in zip(panels, published.GAMES, strict=True):
             _draw_game(axes, game, by_game.get(game), column)
             axes.set_ylabel(COLUMNS[column])
-        _explain(last, by_game)
+        about = published.ABOUT_VALUES if column == "q_overestimation" else ""
+        _explain(last, by_game, about)
     return figure
 
 
@@ -93,7 +95,7 @@ def _draw_ours(axes: Axes, scores: Scores, agent: str) -> None:
     axes.fill_between(x, low, high, color=shade, alpha=0.28, linewidth=0)
 
 
-def _explain(axes: Axes, runs: Mapping[str, Runs]) -> None:
+def _explain(axes: Axes, runs: Mapping[str, Runs], about: str) -> None:
     """The sixth panel: what is what, and how much of it is ours."""
     axes.set_axis_off()
     lines = [Line2D([], [], color=colour(a), label=label(a)) for a in published.AGENTS]
@@ -105,7 +107,7 @@ def _explain(axes: Axes, runs: Mapping[str, Runs]) -> None:
     seeds = sorted({len(game.config["seeds"]) for game in runs.values()})
     there = f"Ours: {len(runs)} of {len(published.GAMES)} games"
     there += f", {' to '.join(map(str, seeds))} seeds each." if runs else "."
-    text = f"{there}\nPublished: 30 seeds each (Freeway, RDQ: 22)."
+    text = f"{there}\nPublished: 30 seeds each (Freeway, RDQ: 22).\n{textwrap.fill(about, 40)}"
     axes.text(0.03, 0.3, text, transform=axes.transAxes, va="top", fontsize=9)
 
 

@@ -9,6 +9,8 @@ agent), which the reader can switch off, and may be tied to what the reader sele
      "panels":  [{"title": …, "x": {"label": …}, "y": {"label": …}, "series": [series(…), …]}]}
 
 An axis that has a ``cap`` is not stretched by values above it; ``min`` and ``max`` fix its ends.
+A text can depend on what is selected: ``{"by": "metric", "v_rms": "Size of V"}`` is a ``label`` of
+an axis, or what a chart has to say below its panels (``about``).
 A value that is not finite is null. Series that share their x name it: ``"x": "few"`` is
 ``panel["grids"]["few"]``.
 """

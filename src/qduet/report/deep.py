@@ -62,8 +62,11 @@ def show(parent: Path, found: list[Runs], name: str) -> Part:
         "log": True,
         "panels": [_panel(runs, metrics, deep_text.title(runs, found)) for runs in drawn],
     }
-    if not any("kind" in line for panel in chart["panels"] for line in panel["series"]):
+    beside = {line["group"] for p in chart["panels"] for line in p["series"] if "kind" in line}
+    if not beside:
         del chart["kinds"]
+    if "dueling_dqn" in beside:
+        chart["about"] = {"by": "metric", "q_overestimation": published.ABOUT_VALUES}
     short = deep_text.share(found)
     numbers, data = deep_text.comparison_table(found)
     notes = [el("li", note) for runs in found for note in deep_text.notes(runs)]

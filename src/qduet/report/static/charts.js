@@ -13,7 +13,8 @@ class Chart {
     grid.append(...this.panels.map((panel) => panel.root));
     this.values = html("details", { class: "values" }, html("summary", {}, "Values of these panels as a table"));
     this.values.addEventListener("toggle", () => this.tabulate());
-    root.append(this.controls(), grid, this.values, this.status);
+    this.about = html("p", { class: "setting about" });
+    root.append(this.controls(), grid, this.about, this.values, this.status);
     this.redraw();
     let width = grid.clientWidth;
     new ResizeObserver(() => {
@@ -84,6 +85,11 @@ class Chart {
     return html("span", { class: "select" }, html("label", { for: id }, select.label), node);
   }
 
+  // A text, or the one that belongs to what is selected.
+  text(said) {
+    return typeof said === "string" ? said : said[this.state.chosen[said.by]] || "";
+  }
+
   say(text) {
     this.status.textContent = text;
   }
@@ -96,6 +102,8 @@ class Chart {
 
   redraw() {
     for (const panel of this.panels) panel.draw();
+    this.about.textContent = this.text(this.spec.about || "");
+    this.about.hidden = !this.about.textContent;
     this.tabulate();
   }
 

@@ -31,8 +31,7 @@ class Picture {
   }
 
   label(which) {
-    const said = this.spec[which].label;
-    return typeof said === "string" ? said : said[this.chart.state.chosen[said.by]] || "";
+    return this.chart.text(this.spec[which].label);
   }
 
   scales(lines, width, height) {
