@@ -101,10 +101,35 @@ def test_deep_numbers_are_those_of_compare_and_certify(tmp_path, capsys, monkeyp
     certified = printed(capsys, ["certify", "deep", "--json"])
     _, reader = read([Path("deep")])
     data = reader.embedded["data"]
-    assert data["deep-0"]["by_game"] == compared["by_game"]
-    assert data["deep-0"]["step"] == compared["step"]
+    assert data["deep-0"]["numbers"] == [{key: compared[key] for key in ("step", "by_game")}]
     assert data["certificate-0"] == certified
     assert "deep/breakout/evaluations.csv" in reader.text
+
+
+def test_runs_that_cannot_be_compared_have_tables_of_their_own(tmp_path):
+    generator = np.random.default_rng(1)
+    million = {"seeds": [3, 5], "steps": 1_000_000}
+    planted.game(tmp_path / "a", "Breakout", generator, **million)
+    planted.game(tmp_path / "b", "Freeway", generator, **million)
+    planted.game(tmp_path / "c", "Breakout", generator, env="MinAtar/Breakout-v0", **million)
+    planted.game(tmp_path / "d", "Seaquest", generator, seeds=[0, 1])
+    _, reader = read([tmp_path])
+    numbers = reader.embedded["data"]["deep-0"]["numbers"]
+    games = [list(dict.fromkeys(a["game"] for a in table["by_game"])) for table in numbers]
+    assert games == [["Breakout", "Freeway", "Seaquest"], ["Breakout"]]
+    assert "MinAtar/Breakout-v0; compare runs of one version of a game" in reader.text
+    for name in "abcd":
+        assert f"{name}/evaluations.csv" in reader.text
+
+
+def test_lengths_are_told_in_the_order_of_numbers(tmp_path):
+    for n in (1, 10, 2, 6):
+        made = planted.config("Breakout", seeds=[n], steps=1_000 * n, evaluate_every=1_000)
+        flat = {agent: np.zeros((1, n + 1)) for agent in published.AGENTS}
+        runs.write(tmp_path / str(n), made, planted.rows(made, flat))
+    _, reader = read([tmp_path])
+    assert "Training runs of 1,000, 2,000, 6,000 and 10,000 steps" in reader.text
+    assert "12 runs of 1,000, 2,000, 6,000 and 10,000 steps" in reader.text
 
 
 def test_curves_are_means_over_the_seeds_of_the_file(tmp_path):

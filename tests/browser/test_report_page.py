@@ -163,8 +163,49 @@ def test_the_axis_can_be_logarithmic(page_from_file, report):
     linear = curve.get_attribute("d")
     here.get_by_label("log scale").check()
     assert here.locator("path.mean").first.get_attribute("d") != linear
-    texts = here.locator(".panel").first.locator(".axes text").all_inner_texts()
+    texts = here.locator(".panel").first.locator(".axes text").all_text_contents()
     assert "0%" not in texts
+
+
+def ticks(page, name, panel):
+    """The texts at the axis of x, each with its place."""
+    texts = chart(page, name).locator(".panel").nth(panel).locator(".tick + text")
+    return texts.evaluate_all("t => t.map(x => [x.textContent, x.getAttribute('x')])")
+
+
+def test_without_lines_the_ticks_stay_where_they_are(page_from_file, report):
+    page = page_from_file(report)
+    here = chart(page, "tabular-0")
+    before = ticks(page, "tabular-0", 2)
+    for box in here.locator(".legend input").all():
+        box.uncheck()
+    here.get_by_label("log scale").check()
+    assert ticks(page, "tabular-0", 2) == before
+
+
+def test_a_single_evaluation_is_a_dot_on_an_axis(page_from_file, tmp_path):
+    made = planted.config("Breakout", seeds=[0, 1], steps=0, agents=["rdq"])
+    rows = planted.rows(made, {"rdq": np.zeros((2, 1))})
+    runs.write(tmp_path / "a", {**made, "steps": 2_000}, rows)
+    path = tmp_path / "report.html"
+    path.write_text(build([tmp_path]).html, encoding="utf-8")
+    page = page_from_file(path)
+    assert chart(page, "deep-0").locator("circle.dot").count() == 1
+    assert ticks(page, "deep-0", 0)[-1][0] == "2000"
+    high = chart(page, "deep-0").locator(".axes text[text-anchor=end]").last
+    assert high.text_content() == "1"
+    chart(page, "deep-0").get_by_label("log scale").check()  # where 0 has no place
+    assert chart(page, "deep-0").locator("circle.dot").count() == 0
+
+
+def test_on_a_phone_headings_do_not_wrap_out_of_sight(page_from_file, tmp_path):
+    planted.game(tmp_path / "a", "Breakout", np.random.default_rng(0), seeds=[0, 1])
+    path = tmp_path / "report.html"
+    path.write_text(build([tmp_path]).html, encoding="utf-8")
+    page = page_from_file(path, viewport={"width": 390, "height": 800})
+    heights = page.locator("#certificate thead tr").evaluate_all("r => r.map(x => x.offsetHeight)")
+    assert len(heights) == 4
+    assert max(heights) < 40  # one line, where three took 100
 
 
 def test_published_curves_can_be_switched_off(page_from_file, report):

@@ -15,7 +15,7 @@ import numpy as np
 
 from qduet import published, stats
 from qduet.figures.style import FEW_EVALUATIONS, look_of
-from qduet.report import deep_text
+from qduet.report import deep_numbers, deep_text
 from qduet.report.chart import Part, group, series
 from qduet.report.html import code, el
 from qduet.runs import Runs, Scores
@@ -68,7 +68,7 @@ def show(parent: Path, found: list[Runs], name: str) -> Part:
     if "dueling_dqn" in beside:
         chart["about"] = {"by": "metric", "q_overestimation": published.ABOUT_VALUES}
     short = deep_text.share(found)
-    numbers, data = deep_text.comparison_table(found)
+    numbers, stated = deep_numbers.show(found)
     notes = [el("li", note) for runs in found for note in deep_text.notes(runs)]
     html = el(
         "section",
@@ -85,7 +85,7 @@ def show(parent: Path, found: list[Runs], name: str) -> Part:
         class_="item",
     )
     charts = {name: chart} if drawn else {}
-    return Part(html, charts, {name: data}, deep_text.facts(parent, found, name))
+    return Part(html, charts, {name: {"numbers": stated}}, deep_text.facts(parent, found, name))
 
 
 def show_published(name: str) -> Part:
@@ -93,7 +93,7 @@ def show_published(name: str) -> Part:
     agents = published.AGENTS
     panels = [
         {
-            "title": deep_text.GAMES.get(game, game),
+            "title": published.title(game),
             "x": {"label": "Environment steps", "min": 0},
             "y": {"label": METRICS["return_mean"]},
             "series": [_line(agent, published.scores(game, agent), None) for agent in agents],
@@ -135,7 +135,7 @@ def _panel(runs: Runs, metrics: list[str], title: str) -> dict[str, Any]:
                 lines.append(_line(label, theirs, metric, kind="published"))
     return {
         "title": title,
-        "x": {"label": "Environment steps", "min": 0},
+        "x": {"label": "Environment steps", "min": 0, "max": runs.config["steps"]},
         "y": {"label": {"by": "metric", **METRICS}},
         "series": lines,
     }

@@ -8,14 +8,10 @@ import numpy as np
 
 from qduet import comparison, published, stats
 from qduet.agents import make_agent
-from qduet.comparison import Source
-from qduet.errors import InputError
 from qduet.figures.style import FEW_EVALUATIONS, look_of
 from qduet.report.chart import Fact
-from qduet.report.html import Raw, code, details, el, table
+from qduet.report.html import Raw, details, el, table
 from qduet.runs import Runs
-
-GAMES = {"SpaceInvaders": "Space Invaders"}
 
 NOTHING_OF_OURS = (
     "No runs at the paper’s scale were given: these are the authors’ released scores, and nothing "
@@ -42,7 +38,7 @@ def _as_published(runs: Runs, label: str) -> bool:
 
 def title(runs: Runs, found: list[Runs]) -> str:
     """The name of a panel: the game, and the directory if two hold the same one."""
-    game = GAMES.get(runs.game, runs.game)
+    game = published.title(runs.game)
     twice = sum(other.game == runs.game for other in found) > 1
     return f"{game} ({runs.directory.name})" if twice else game
 
@@ -51,17 +47,18 @@ def heading(parent: Path, found: list[Runs]) -> str:
     """What these runs are."""
     if is_figure6(found):
         return "Figure 6: DQN, Dueling DQN and RDQ on MinAtar"
-    steps = sorted({runs.config["steps"] for runs in found})
-    long = " and ".join(_steps(s) for s in steps)
-    return f"Training runs of {long} steps in {_place(parent, found)}/"
+    return f"Training runs of {_steps(found)} steps in {_place(parent, found)}/"
 
 
 def _place(parent: Path, found: list[Runs]) -> Path:
     return found[0].directory if len(found) == 1 else parent
 
 
-def _steps(steps: int) -> str:
-    return f"{steps / 1e6:g}M" if steps >= 1_000_000 else f"{steps:,}"
+def _steps(found: list[Runs]) -> str:
+    """How long they are, the shortest first: ``1,000, 6,000 and 1M``."""
+    counts = sorted({runs.config["steps"] for runs in found})
+    *others, last = [f"{n / 1e6:g}M" if n >= 1_000_000 else f"{n:,}" for n in counts]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def setting(found: list[Runs]) -> str:
@@ -77,7 +74,8 @@ def setting(found: list[Runs]) -> str:
             f"{config.get('episodes', '?')} episodes per evaluation"
         )
     if len(set(said)) == 1:
-        return f"Each game: {said[0]}." if len(found) > 1 else f"{found[0].game}: {said[0]}."
+        which = "Each game" if len(found) > 1 else published.title(found[0].game)
+        return f"{which}: {said[0]}."
     return " ".join(
         f"{runs.directory.name}: {text}." for runs, text in zip(found, said, strict=True)
     )
@@ -164,44 +162,13 @@ def published_caption() -> Raw:
             f"{look_of(a, published.AGENTS).label} {stats.mean_interval(end)}"
             for a, end in ends.items()
         )
-        said.append(f"{GAMES.get(game, game)}: {', '.join(agents)}.")
+        said.append(f"{published.title(game)}: {', '.join(agents)}.")
     text = "Mean return at 10,000,000 steps, with 95 % intervals over seeds. "
     return el("figcaption", text + " ".join(said))
 
 
 def _finite(interval: stats.Interval) -> str:
     return str(interval) if np.isfinite(interval.mean) else "diverged"
-
-
-def comparison_table(found: list[Runs]) -> tuple[Raw | None, dict[str, Any]]:
-    """What `qduet compare` says of these runs, if it can compare them."""
-    try:
-        collection = comparison.collect([Source(runs) for runs in found])
-    except InputError as error:
-        return el("p", f"No table of numbers: {error}.", class_="setting"), {}
-    summaries = comparison.agent_summaries(collection, comparison.Resampling())
-    files = {(r.game, label): r.directory for r in found for label in r.agents}
-    rows = [
-        [
-            GAMES.get(a.game, a.game),
-            a.agent,
-            str(a.seeds),
-            str(a.mean),
-            f"{a.median:.2f}",
-            f"{a.iqm.value:.2f}",
-            str(a.auc),
-            code(str(files.get((a.game, a.agent.partition("@")[0]), "")) + "/evaluations.csv"),
-        ]
-        for a in summaries
-    ]
-    headings = ("game", "agent", "seeds", "mean", "median", "IQM", "mean over training", "file")
-    caption = f"Return at step {collection.at:,}, ± half of the 95 % interval over seeds"
-    notes = [el("p", note, class_="setting") for note in collection.notes]
-    html = details(
-        "Numbers and their files", table(headings, rows, caption=caption, numeric=2), notes
-    )
-    by_game = [a._asdict() for a in summaries]
-    return html, {"step": collection.at, "by_game": by_game}
 
 
 def agents_table(found: list[Runs]) -> Raw:
@@ -228,11 +195,11 @@ def _differences(agent: dict[str, Any]) -> str:
 def facts(parent: Path, found: list[Runs], name: str) -> tuple[Fact, ...]:
     """What was run, where and for how long, for the summary of the page."""
     number = sum(len(runs.agents) * len(runs.config["seeds"]) for runs in found)
-    games = ", ".join(dict.fromkeys(GAMES.get(runs.game, runs.game) for runs in found))
+    games = ", ".join(dict.fromkeys(published.title(runs.game) for runs in found))
     what = "Figure 6" if is_figure6(found) else "MinAtar"
-    steps = " and ".join(sorted({_steps(runs.config["steps"]) for runs in found}))
     place = _place(parent, found)
-    facts = [Fact("run", f"{what}: {number} runs of {steps} steps, {games}", name, str(place))]
+    told = f"{what}: {number} runs of {_steps(found)} steps, {games}"
+    facts = [Fact("run", told, name, str(place))]
     seconds = [_seconds(runs) for runs in found]
     if all(np.isfinite(s) for s in seconds):
         facts.append(Fact("time", f"{what}: {sum(seconds) / 60:.1f} min", name, str(place)))

@@ -38,7 +38,7 @@ class Picture {
     const { x, y } = this.spec;
     const log = this.chart.state.log || Boolean(y.log);
     const numbers = (values) => values.filter((v) => v !== null && Number.isFinite(v));
-    const xs = numbers(lines.flatMap((s) => s.x)).filter((v) => !x.log || v > 0);
+    const xs = x.ticks || numbers(lines.flatMap((s) => s.x)).filter((v) => !x.log || v > 0);
     const own = (s) =>
       this.chart.state.seeds && s.seeds ? [s.y, ...s.seeds] : [s.y, s.low || [], s.high || []];
     let ys = numbers(lines.flatMap((s) => own(s).flat()));
@@ -54,7 +54,8 @@ class Picture {
       y0 = Math.max(y0, y1 * 1e-6) * 0.9;
       y1 *= 1.12;
     } else {
-      const pad = (y1 - y0 || Math.abs(y1) || 1) * 0.05;
+      if (y0 === y1) [y0, y1] = y0 === 0 ? [0, 1] : [Math.min(y0, 0), Math.max(y0, 0)];
+      const pad = (y1 - y0) * 0.05;
       if (y.max === undefined) y1 += pad;
       if (y.min === undefined) y0 -= pad;
     }
