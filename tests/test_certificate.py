@@ -164,7 +164,7 @@ def test_the_published_scores_bear_out_the_claims(tmp_path, generator):
         equal_var=False,
         alternative="greater",
     )
-    assert claims[8].statement == "SpaceInvaders: RDQ outperforms Dueling DQN"
+    assert claims[8].statement == "Space Invaders: RDQ outperforms Dueling DQN"
     assert claims[8].ours.endswith(f"p = {largest.pvalue:.2g}")
     assert claims[8].theirs == claims[8].ours
     assert claims[10].ours == claims[10].theirs

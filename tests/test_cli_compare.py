@@ -54,6 +54,15 @@ def test_tables_have_every_agent_and_pair(tmp_path, capsys):
     assert "nan" not in text
 
 
+def test_people_read_the_title_of_a_game_and_programs_its_id(tmp_path, capsys):
+    directory = write(tmp_path, game="SpaceInvaders")
+    text = answer(capsys, directory, "--resamples", "100")
+    assert text.count("Space Invaders") == 2  # agents and pairs
+    assert "SpaceInvaders" not in text
+    found = json.loads(answer(capsys, directory, "--resamples", "100", "--json"))
+    assert found["games"] == ["SpaceInvaders"]
+
+
 @pytest.mark.parametrize("labels", [["rdq"], ["rdq", "dqn"]])
 def test_one_seed_has_no_interval(tmp_path, capsys, labels):
     text = answer(capsys, write(tmp_path / "a", labels, [7]))

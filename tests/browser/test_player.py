@@ -163,11 +163,13 @@ def test_names_with_markup_do_no_harm(asterix, page_from_file, tmp_path):
 
 
 def test_a_gallery_offers_what_there_is(asterix, page_from_file, tmp_path):
-    other = recorded("MinAtar/Breakout-v1", "dqn", "dqn", frames=9)
+    other = recorded("MinAtar/SpaceInvaders-v1", "dqn", "dqn", frames=9)
     page = opened(page_from_file, tmp_path, [asterix, asterix._replace(label=NASTY), other])
     assert page.get_by_label("agent").locator("option").all_inner_texts() == ["RDQ", NASTY]
-    page.get_by_label("game").select_option("Breakout")
-    sync_api.expect(page.locator("h2")).to_have_text("Breakout · DQN")
+    games = page.get_by_label("game").locator("option")
+    assert games.all_inner_texts() == ["Asterix", "Space Invaders"]
+    page.get_by_label("game").select_option("SpaceInvaders")
+    sync_api.expect(page.locator("h2")).to_have_text("Space Invaders · DQN")
     assert page.get_by_label("agent").is_disabled()
     assert "does not use V" in page.locator("caption").inner_text()
 

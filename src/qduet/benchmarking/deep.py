@@ -31,6 +31,7 @@ from qduet.job import Job
 from qduet.minatar import GAMES
 from qduet.networks import Params
 from qduet.program import Program
+from qduet.published import title
 from qduet.replay import STRIDE
 
 DESCRIPTION = "training and evaluation of the deep agents"
@@ -214,7 +215,7 @@ def show(readings: Iterable[Reading]) -> None:
     for r in taken:
         whole = f"{r.whole_minutes:,.1f} min" if r.whole_minutes < 600 else _hours(r.whole_minutes)
         table.add_row(
-            r.game,
+            title(r.game),
             f"{r.runs}",
             f"{r.us_per_iteration:,.0f}",
             f"{r.frames_per_second:,.0f}",
@@ -227,10 +228,10 @@ def show(readings: Iterable[Reading]) -> None:
     one = taken[0]
     print(
         f"floor: time of an iteration's memory traffic ({one.bytes_per_iteration / 1e6:,.0f} MB in "
-        f"{one.game}) at {one.bandwidth / 1e9:,.0f} GB/s ({one.bandwidth_from}), over the time it "
-        f"took\nevaluation: {one.episodes:,} episodes of each run, early in training; better play "
-        f"lasts longer\nwhole: {RUNS} runs × {STEPS:,} steps with {EVALUATIONS} evaluations of "
-        f"{EPISODES:,} episodes, extrapolated"
+        f"{title(one.game)}) at {one.bandwidth / 1e9:,.0f} GB/s ({one.bandwidth_from}), over the "
+        f"time it took\nevaluation: {one.episodes:,} episodes of each run, early in training; "
+        f"better play lasts longer\nwhole: {RUNS} runs × {STEPS:,} steps with {EVALUATIONS} "
+        f"evaluations of {EPISODES:,} episodes, extrapolated"
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from qduet import published
 from qduet.errors import unknown_name
 from qduet.minatar.conformance import foreign
 from qduet.minatar.registry import GAMES, make
@@ -191,7 +192,13 @@ def show(readings: Iterable[Reading]) -> None:
         speeds = [row.speeds.get(name) for name in columns.values()]
         shown = [f"{speed / 1000:,.0f}" if speed else "absent" for speed in speeds]
         ratio = f"{row.ratio:.1f}×" if row.ratio else ""
-        table.add_row(row.game, f"{row.batch:,}", *shown, ratio, f"{row.compile_seconds:.1f} s")
+        table.add_row(
+            published.title(row.game),
+            f"{row.batch:,}",
+            *shown,
+            ratio,
+            f"{row.compile_seconds:.1f} s",
+        )
     Console().print(table)
     print("packed, dense: ours; original: one game; ratio: packed to the faster of gymnax and pgx")
 

@@ -28,7 +28,8 @@ def admit(directories: Sequence[Path], *, protocol: str = PROTOCOL) -> list[Runs
         check(runs, protocol=protocol)
         if runs.game in admitted:
             raise InputError(
-                f"{runs.game} is in both {admitted[runs.game].directory} and {path}; give one"
+                f"{published.title(runs.game)} is in both {admitted[runs.game].directory} and "
+                f"{path}; give one"
             )
         admitted[runs.game] = runs
     return [admitted[game] for game in published.GAMES if game in admitted]

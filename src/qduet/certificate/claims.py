@@ -23,6 +23,7 @@ import numpy as np
 from qduet import published
 from qduet.certificate.cells import ALPHA, holm_among, measure
 from qduet.errors import InputError
+from qduet.published import title
 from qduet.runs import Runs
 from qduet.stats import Interval, welch_interval, welch_test
 
@@ -117,7 +118,7 @@ def _rdq_is_ahead(ours: Samples, theirs: Samples) -> list[Claim]:
         verdicts = [_verdict(*p) for p in zip(ahead, behind, strict=True)]
         evidence.append([_told(pair, p) for pair, p in zip(pairs, ahead, strict=True)])
     return [
-        Claim(MINATAR, f"{game}: RDQ outperforms {_NAMES[other]}", our, their, verdict)
+        Claim(MINATAR, f"{title(game)}: RDQ outperforms {_NAMES[other]}", our, their, verdict)
         for (game, other), their, our, verdict in zip(tests, *evidence, verdicts, strict=True)
     ]
 

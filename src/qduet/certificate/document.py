@@ -72,7 +72,7 @@ def _step(runs: Sequence[Runs], wanted: int | None) -> int:
     last = {game.game: game.config["steps"] for game in runs}
     if wanted is None:
         if len(set(last.values())) > 1:
-            ends = ", ".join(f"{game} {steps:,}" for game, steps in last.items())
+            ends = ", ".join(f"{published.title(game)} {steps:,}" for game, steps in last.items())
             raise InputError(f"the runs end at different steps ({ends}); choose one with --at")
         wanted = min(last.values()) // published.EVALUATE_EVERY * published.EVALUATE_EVERY
     if wanted % published.EVALUATE_EVERY or not 0 < wanted <= min(last.values()):

@@ -88,12 +88,8 @@ def _empty_row(game: str, agent: str, name: str, step: int) -> tuple[str, ...]:
 
 def claims_table(claims: Sequence[Claim]) -> Table:
     """Each claim with the evidence of both sides."""
-    rows = [(c.where, _spaced(c.statement), c.ours, c.theirs, c.verdict) for c in claims]
+    rows = [(c.where, c.statement, c.ours, c.theirs, c.verdict) for c in claims]
     return Table("Claims of the paper", ("paper", "claim", "ours", "theirs", "verdict"), rows)
-
-
-def _spaced(statement: str) -> str:
-    return statement.replace("SpaceInvaders", "Space Invaders")
 
 
 def sources_table(sources: Sequence[Source]) -> Table:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qduet import comparison
+from qduet import comparison, published
 from qduet.cli.options import add_json, print_json, whole
 from qduet.comparison import Collection, Resampling, Summary, collect, sources, summarise
 from qduet.store import check_writable
@@ -125,8 +125,8 @@ def _show_agents(console: "Console", collection: Collection, summary: Summary) -
     title = f"{collection.metric} at step {collection.at:,}, 95 % intervals over seeds"
     headings = ["game", "agent", "seeds", "mean", "median", "IQM", "mean over training"]
     rows = [
-        [a.game, a.agent, str(a.seeds), _plus_minus(a.mean), _number(a.median), _bracketed(a.iqm),
-         _plus_minus(a.auc)]
+        [published.title(a.game), a.agent, str(a.seeds), _plus_minus(a.mean), _number(a.median),
+         _bracketed(a.iqm), _plus_minus(a.auc)]
         for a in summary.agents
     ]  # fmt: skip
     _table(console, title, headings, rows)
@@ -138,7 +138,7 @@ def _show_pairs(console: "Console", summary: Summary) -> None:
     title = f"X against Y; p-values{after}"
     headings = ["game", "X", "Y", "X − Y", "P(X > Y)", "p Welch", "p paired", "correlation"]
     rows = [
-        [p.game, p.x, p.y, _plus_minus(p.difference), _bracketed(p.improvement),
+        [published.title(p.game), p.x, p.y, _plus_minus(p.difference), _bracketed(p.improvement),
          _p_value(p.welch_holm), _p_value(p.paired_holm), _number(p.correlation)]
         for p in summary.pairs
     ]  # fmt: skip

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from qduet.cli.options import add_json, print_json, whole
 from qduet.errors import unknown_name
+from qduet.published import title
 
 if TYPE_CHECKING:
     from qduet.minatar.conformance import Finding, Port
@@ -36,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     examined = port(args.port)
     findings: list[Finding] = []
     for game in games:
-        print(f"examining {game} …", end="\r", file=sys.stderr, flush=True)
+        print(f"examining {title(game)} …", end="\r", file=sys.stderr, flush=True)
         found = examine(examined, game, steps=args.steps, episodes=args.episodes, seed=args.seed)
         findings += found
     print(" " * 30, end="\r", file=sys.stderr, flush=True)
@@ -90,7 +91,7 @@ def show(port: "Port", findings: "list[Finding]") -> None:
     for finding in findings:
         if finding.game != game:
             table.add_section()
-        shown = "" if finding.game == game else finding.game
+        shown = "" if finding.game == game else title(finding.game)
         game = finding.game
         table.add_row(
             shown, finding.rule, f"[{colours[finding.verdict]}]{finding.verdict}[/]",

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from qduet.job import Job
+from qduet.published import title
 from qduet.stats import Interval, mean_interval
 from qduet.trainer import Progress as Told
 
@@ -40,7 +41,7 @@ def table(job: Job, rows: Sequence[dict[str, Any]]) -> Table:
     step = max((row["step"] for row in rows), default=0)
     num_seeds = len(job.seeds)
     shown = Table(caption=f"means of {num_seeds} seeds ± 95 % interval" if num_seeds > 1 else None)
-    shown.add_column(f"{job.game}, {step:,} steps")
+    shown.add_column(f"{title(job.game)}, {step:,} steps")
     for heading in SHOWN.values():
         shown.add_column(heading, justify="right")
     for label, _ in job.agents:

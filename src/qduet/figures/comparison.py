@@ -15,13 +15,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from qduet import stats
+from qduet import published, stats
 from qduet.comparison import Collection, Line, Summary
 from qduet.figures.style import FEW_EVALUATIONS, colour, house_style, label
 from qduet.stats import Estimate
 
 STYLES = ("-", "--", ":", "-.")
-GAMES = {"SpaceInvaders": "Space Invaders"}
 _METRICS = {"return_mean": "Mean return", "q_overestimation": "Over-estimation of Q"}
 UNIT = "1 = published DQN at 10M steps"
 
@@ -67,7 +66,7 @@ def learning_curves(collection: Collection) -> Figure:
                 mean, low, high = stats.band(collection.curves[game, agent].values)
                 line = Line(agent, collection.steps, Estimate(mean, low, high))
                 _draw(axes, line, collection.agents)
-            axes.set_title(GAMES.get(game, game))
+            axes.set_title(published.title(game))
             _step_axis(axes, collection)
             axes.set_ylabel(_METRICS.get(collection.metric, collection.metric))
         for axes in grid[len(games) :]:
@@ -130,7 +129,7 @@ def _draw_bars(axes: Axes, bars: dict[str, Estimate], shade: str) -> None:
         ends = [float(estimate.low), float(estimate.high)]
         axes.plot(ends, [height, height], color=shade, linewidth=2.4 if bold else 1.4)
     axes.axvline(0.5, color="0.35", linewidth=0.8, linestyle="--")
-    axes.set_yticks(range(len(bars), 0, -1), [GAMES.get(game, game) for game in bars])
+    axes.set_yticks(range(len(bars), 0, -1), [published.title(game) for game in bars])
     axes.set_ylim(0.4, len(bars) + 0.6)
     axes.set_xlim(-0.03, 1.03)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from qduet.minatar import ACTION_NAMES, Environment, animation, make, render
 from qduet.minatar.animation import INK, LINE, MARGIN, PAPER
+from qduet.published import title
 from qduet.recording import Recording
 
 SOFT, TRACK, CHOSEN = (160, 166, 176), (46, 48, 54), (74, 62, 28)
@@ -112,7 +113,7 @@ class Painter:
 
     def _caption(self, t: int, over: bool) -> str:
         recording = self.recording
-        name = recording.env.removeprefix("MinAtar/").rsplit("-v", 1)[0]
+        name = title(recording.env.removeprefix("MinAtar/").rsplit("-v", 1)[0])
         end = ("   game over" if recording.ended else "   recording ends") if over else ""
         return f"{name}   {recording.label[:30]}   frame {t}   score {self.scores[t]}{end}"
 

@@ -108,6 +108,7 @@
 
   const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
   const words = (name) => name.replaceAll("_", " ");
+  const spaced = (name) => name.replace(/(?!^)([A-Z])/g, " $1");  // SpaceInvaders
   const number = (x) => (Number.isFinite(x) ? x.toFixed(Math.abs(x) < 100 ? 2 : 1) : String(x))
     .replace("-", "−").replace(/^−(0\.?0*)$/, "$1");
   const thousands = (n) => n.toString().replace(/\B(?=(\d{3})+$)/g, ",");
@@ -148,7 +149,7 @@
       });
       const there = channels.map((name, c) => [words(name), counts[c]]).filter((x) => x[1]);
       const listed = there.map(([name, n]) => `${name} in ${n} ${n === 1 ? "cell" : "cells"}`);
-      svg.setAttribute("aria-label", `${words(recording.game)}, frame ${t}: ${listed.join(", ")}`);
+      svg.setAttribute("aria-label", `${spaced(recording.game)}, frame ${t}: ${listed.join(", ")}`);
     }
     return { element: make("div", { class: "qp-stage" }, svg, legend), show };
   }
@@ -293,7 +294,7 @@
     const parts = [`run ${recording.seed}`, trained, `episode ${recording.episode_seed}`,
       `ε = ${recording.epsilon}`, `score ${recording.score} in ${thousands(recording.frames)} frames`];
     if (!recording.ended) parts.push("cut short by the recording's limit");
-    return [`${recording.game.replace(/(?!^)([A-Z])/g, " $1")} · ${name}`, parts.join(" · ")];
+    return [`${spaced(recording.game)} · ${name}`, parts.join(" · ")];
   }
 
   function mountPlayer(container, recording) {
@@ -451,8 +452,8 @@
       let left = recordings;
       menus.forEach((menu, i) => {
         const names = [...new Set(left.map(parts[i][1]))], before = menu.value;
-        menu.replaceChildren(...names.map((name) =>
-          make("option", { value: name, text: NAMES[name] ?? name })));
+        const text = (name) => (parts[i][0] === "game" ? spaced(name) : NAMES[name] ?? name);
+        menu.replaceChildren(...names.map((name) => make("option", { value: name, text: text(name) })));
         menu.value = names.includes(before) ? before : names[0];
         menu.disabled = names.length < 2;
         left = left.filter((r) => parts[i][1](r) === menu.value);

@@ -5,6 +5,7 @@ from typing import Any
 
 from qduet import recording_file
 from qduet.player.page import embedded
+from qduet.published import title
 from qduet.report.chart import Fact, Part
 from qduet.report.html import Raw, code, details, el, table
 from qduet.report.sources import read_json
@@ -37,7 +38,14 @@ def show(documents: list[tuple[Path, dict[str, Any]]], name: str) -> Part:
         size += len(document["data"])
         (kept if size <= LARGEST else left).append((path, document))
     rows = [
-        [d["game"], d["label"], str(d["seed"]), f"{d['step']:,}", str(d["score"]), code(str(path))]
+        [
+            title(d["game"]),
+            d["label"],
+            str(d["seed"]),
+            f"{d['step']:,}",
+            str(d["score"]),
+            code(str(path)),
+        ]
         for path, d in kept
     ]
     headings = ("game", "agent", "run", "trained for", "score", "file")
