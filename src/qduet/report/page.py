@@ -170,7 +170,7 @@ def _settings_files(found: Found) -> Iterable[Path]:
 
 
 def _provenance(files: list[Path], problems: list[str], made: dict[str, Any]) -> Raw:
-    here = [[key, str(value)] for key, value in made.items()]
+    here = [[key, str(value or "unknown")] for key, value in made.items()]
     parts = [table(("", "this page"), here, caption="What wrote this page")]
     for path in files:
         document = attempt(problems, read_json, path)
