@@ -23,10 +23,10 @@ EVALUATE_EVERY = 1_000_000
 EPISODES = 1_000
 """Per evaluation."""
 ABOUT_VALUES = (
-    "Published Dueling DQN appears to be of V + A, not of Q: its over-estimation plus its mean "
+    "Published Dueling DQN is of V + A, not of Q: its over-estimation plus its mean "
     "advantage (docs/reproduction.md)."
 )
-"""What to know of ``q_value_mean`` and ``q_overestimation``: inferred, not seen in the code."""
+"""What to know of ``q_overestimation`` (docs/differences.md, item 17)."""
 
 
 @functools.cache
