@@ -21,6 +21,8 @@ def test_every_evaluation_has_random_numbers_of_its_own(monkeypatch):
         built.evaluate(runs.params, step, lambda: None)
     fold = jax.vmap(jax.random.fold_in, (0, None))
     seeds = jax.vmap(jax.random.key)(np.array([3, 8], np.uint32))
-    used += [seeds, runs.key, fold(seeds, training.INIT), *(fold(runs.key, t) for t in steps)]
+    purposes = (training.INIT, training.EXPERIENCE, training.EVALUATION)
+    used += [seeds, *(fold(seeds, purpose) for purpose in purposes)]
+    used += [fold(runs.key, step) for step in steps]
     words = np.concatenate([jax.random.key_data(keys) for keys in used])
-    assert len(np.unique(words, axis=0)) == len(words) == 18
+    assert len(np.unique(words, axis=0)) == len(words) == 2 * (3 + 4 + 3)
