@@ -182,6 +182,21 @@ def test_claims_that_fail_and_claims_without_data(tmp_path, generator):
     assert claims["Neither DQN nor Dueling DQN is clearly superior"] == "no data"
 
 
+def test_one_small_p_value_of_ten_is_no_refutation(tmp_path):
+    """RDQ behind both others with p = 0.02, which is 0.2 among ten tests."""
+    dqn = np.repeat(np.linspace(10.0, 12.0, 30)[:, None], 11, axis=1)
+    curves = {"dqn": dqn, "dueling_dqn": dqn, "rdq": dqn - 0.32}
+    behind = scipy.stats.ttest_ind(
+        curves["rdq"][:, 0], dqn[:, 0], equal_var=False, alternative="less"
+    )
+    assert 0.005 < behind.pvalue < 0.05
+    configuration = planted.config("Breakout")
+    runs.write(tmp_path, configuration, planted.rows(configuration, curves))
+    claims = {claim.statement: claim.verdict for claim in certify([tmp_path]).claims}
+    assert claims["Breakout: RDQ outperforms DQN"] == "undecided"
+    assert claims["Breakout: RDQ outperforms Dueling DQN"] == "undecided"
+
+
 def test_one_agent_ahead_everywhere_is_a_clear_winner(tmp_path, generator):
     for name in published.GAMES:
         planted.game(tmp_path / name, name, generator, shift={"dqn": 8.0})
@@ -276,6 +291,11 @@ REFUSED = {
     "agent of one's own": (set_agent(label="mine"), None, "no published scores of 'mine'"),
     "game": (lambda c: c.update(game="Pong"), None, "no published scores of Pong"),
     "seed twice": (lambda c: c.update(seeds=[0, 1, 1, 3]), None, "seed 1 is there twice"),
+    "one seed": (
+        lambda c: c.update(seeds=[0]),
+        lambda t: [r for r in t if r["seed"] == 0],
+        "a single seed",
+    ),
     "steps": (lambda c: c.update(evaluate_every=300_000), None, "evaluations every 300,000"),
     "no seeds": (lambda c: c.pop("episodes"), None, "no 'episodes'"),
     "a missing run": (None, lambda t: [r for r in t if r["seed"] != 2], "6 of 24 evaluations"),
@@ -296,6 +316,12 @@ def test_data_that_are_not_ours_to_certify(tmp_path, generator, refused, config,
 
 def test_what_was_not_damaged_is_admitted(tmp_path, generator):
     assert certify([damaged(tmp_path, generator)]).cells
+
+
+def test_episodes_that_were_cut_short_are_counted(tmp_path, generator):
+    cut = lambda table: [{**row, "episodes_cut": row["seed"]} for row in table]
+    (source,) = certify([damaged(tmp_path, generator, change_rows=cut)]).sources
+    assert source.episodes_cut == (0 + 1 + 2 + 3) * 3 * 2  # seeds × agents × evaluations
 
 
 def test_an_edited_file_is_refused(tmp_path, generator, refused):

@@ -89,6 +89,13 @@ def test_one_label_means_one_agent(tmp_path, settings, told):
     assert named.agents == ("rdq@first", "rdq@second")
 
 
+def test_versions_of_a_game_are_not_mixed(tmp_path):
+    a = write(tmp_path / "a", ["rdq"], env="MinAtar/Breakout-v0")
+    b = write(tmp_path / "b", ["dqn"], env="MinAtar/Breakout-v1")
+    with pytest.raises(InputError, match=r"of MinAtar/Breakout-v0 and .* of MinAtar/Breakout-v1"):
+        gather(a, b)
+
+
 def test_protocols_become_part_of_the_labels(tmp_path):
     a = write(tmp_path / "a", ["rdq"])
     b = write(tmp_path / "b", ["rdq"], protocol="paper", agent={**AGENT, "shared_bias": False})
@@ -158,6 +165,11 @@ def last(game, agent):
     return published.scores(game, agent).values[:, -1]
 
 
+def trained(game, agent):
+    """Mean over training, by trapezoids of eleven evaluations."""
+    return published.scores(game, agent).values @ [0.05, *[0.1] * 9, 0.05]
+
+
 @pytest.fixture(scope="module")
 def as_published(tmp_path_factory):
     """The published scores as directories of runs."""
@@ -191,6 +203,7 @@ def test_means_are_the_published_ones(summary):
     assert rdq.median == np.median(last("Breakout", "rdq"))
     assert rdq.iqm.value == pytest.approx(scipy_stats.trim_mean(last("Breakout", "rdq"), 0.25))
     assert rdq.iqm.low < rdq.iqm.value < rdq.iqm.high
+    assert rdq.auc.mean == pytest.approx(trained("Breakout", "rdq").mean())
 
 
 def test_pairs_are_scipys(summary):
@@ -201,9 +214,14 @@ def test_pairs_are_scipys(summary):
         assert pair.welch_p == pytest.approx(test.pvalue, rel=1e-9)
         u = scipy_stats.mannwhitneyu(x, y).statistic
         assert pair.improvement.value == pytest.approx(u / (len(x) * len(y)))
-    ordered = sorted(summary.pairs, key=lambda pair: pair.welch_p)
-    assert ordered[0].welch_holm == pytest.approx(15 * ordered[0].welch_p)
-    assert ordered[-1].welch_holm == ordered[-1].welch_p
+    for test in ("welch", "paired"):
+        p, holm = (
+            np.array([getattr(pair, f"{test}_{kind}") for pair in summary.pairs])
+            for kind in ("p", "holm")
+        )
+        order = np.argsort(p)
+        scaled = np.maximum.accumulate(p[order] * np.arange(15, 0, -1)).clip(max=1)
+        np.testing.assert_allclose(holm[order], scaled, rtol=1e-12)
 
 
 def test_pairs_use_the_seeds_that_both_have(as_published, summary):
@@ -223,6 +241,10 @@ def test_aggregates_are_of_all_games(summary):
     scores = [last(game, "rdq") / last(game, "dqn").mean() for game in published.GAMES]
     pooled = np.concatenate(scores)
     assert by_agent["rdq"].iqm.value == pytest.approx(scipy_stats.trim_mean(pooled, 0.25))
+    assert by_agent["rdq"].mean.value == pytest.approx(np.mean([x.mean() for x in scores]))
+    areas = [trained(game, "rdq") / last(game, "dqn").mean() for game in published.GAMES]
+    auc = scipy_stats.trim_mean(np.concatenate(areas), 0.25)
+    assert by_agent["rdq"].auc.value == pytest.approx(auc)
     (rdq,) = [line for line in summary.profile if line.agent == "rdq"]
     assert rdq.y.value[0] == 1.0
     assert rdq.y.value[-1] == 0.0

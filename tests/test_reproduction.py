@@ -15,6 +15,7 @@ from qduet import published, recording_file, runs
 from qduet.agents import make_agent
 from qduet.reproduction.__main__ import main
 from qduet.reproduction.documents import DOCUMENTS, MARKED, PICTURES, digest, filled
+from qduet.reproduction.protocols import shifts
 from qduet.reproduction.tables import tables
 
 ROOT = Path(__file__).parents[1]
@@ -221,6 +222,30 @@ def test_the_protocols_table_is_what_scipy_says(root):
     assert row[5] == f"{(low / 2 + high / 2) / spread:+.2f}".replace("-", "−")
     assert float(row[6]) < 0.001
     assert found["Freeway", "DQN"][3] == "no data yet"
+
+
+@pytest.mark.parametrize(("before", "after"), [(3, 2), (2, 3)])
+def test_protocols_are_compared_where_both_are_and_corrected_together(tmp_path, before, after):
+    generator = np.random.default_rng(4)
+    reference, paper = (
+        planted.game(tmp_path / protocol, "Asterix", generator, protocol=protocol, **options)
+        for protocol, options in (
+            ("reference", {"steps": before * MILLION}),
+            ("paper", {"steps": after * MILLION, "shift": {"rdq": 0.8, "dqn": -0.6}}),
+        )
+    )
+    found = shifts([runs.load(reference)], [runs.load(paper)])
+    x, y = (
+        np.array([curves(path / "evaluations.csv", "Asterix", s.agent)[:, 2] for s in found])
+        for path in (paper, reference)
+    )
+    p = scipy.stats.ttest_ind(x, y, axis=1, equal_var=False).pvalue
+    order = np.argsort(p)
+    scaled = np.maximum.accumulate(p[order] * [3, 2, 1]).clip(max=1)
+    assert [shift.step for shift in found] == [2 * MILLION] * 3
+    np.testing.assert_allclose([shift.before.mean for shift in found], y.mean(axis=1))
+    np.testing.assert_allclose([shift.after.mean for shift in found], x.mean(axis=1))
+    np.testing.assert_allclose([found[i].p_value for i in order], scaled, rtol=1e-6)
 
 
 def test_the_ablation_names_what_was_changed(root):

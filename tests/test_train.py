@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import qduet.cli.train
-from qduet import agents, checkpoint, program, resuming, runs, tensors, weights
+from qduet import agents, checkpoint, program, provenance, resuming, runs, tensors, trainer, weights
 from qduet.cli import main
 from qduet.job import Job
 from qduet.stopping import Stop
@@ -109,6 +109,35 @@ def test_the_directory_is_what_others_read(whole):
         assert np.isfinite(found.scores("rdq", column).values[:, 1:]).all()
     elapsed = found.scores("rdq", "elapsed_seconds").values
     assert (np.diff(elapsed, axis=1) > 0).all()
+
+
+def test_rows_and_weights_are_of_the_settled_weights_and_of_the_losses(place, tmp_path):
+    """With planted programs: losses 1, 2, 3, and an update that adds the step to all weights."""
+    small = tuple((name, agents.AGENTS[name]) for name in ("rdq", "dqn"))
+    job = Job("MinAtar/Breakout-v1", small, (0, 1), 600, 600, 5)
+    built = qduet.cli.train.build(job, None)
+    first, seen = jax.tree.map(np.asarray, built.start().params), {}
+    blank = np.zeros((program.MAX_BLOCKS, 4), np.float32)
+
+    def evaluate(params, step, check):
+        seen[step] = params
+        return {"return_mean": np.arange(4.0)}
+
+    planted = built._replace(
+        warm_up=lambda runs: runs,
+        advance=lambda runs, step, count: (runs, agents.Losses(blank + 1, blank + 2, blank + 3)),
+        settled=lambda runs, step: jax.tree.map(lambda x: x + step, runs.params),
+        evaluate=evaluate,
+    )
+    rows = trainer.train(job, planted, tmp_path).rows
+    for step, params in seen.items():
+        jax.tree.map(lambda a, b, s=step: np.testing.assert_allclose(a, b + s), params, first)
+    assert [row["step"] for row in rows] == [0] * 4 + [600] * 4
+    for row in rows[4:]:
+        names = ("train_total_loss_mean", "train_loss_mean", "train_q_mean")
+        assert [row[name] for name in names] == [1, 2, 3]
+    found = weights.load(weights.path_of(tmp_path, "dqn", 1)).params
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b[3] + 600), found, first)
 
 
 def test_seeds_and_agents_differ(whole):
@@ -258,8 +287,12 @@ def test_other_checkpoints_are_refused(stopped, refused, capsys, monkeypatch):
         path.write_bytes(bad)
         refusal_keeps_everything(stopped, refused, JOB, told)
     path.write_bytes(good)
-    monkeypatch.setattr("qduet.__version__", "0.0.1")
-    refusal_keeps_everything(stopped, refused, JOB, "0.1.0 there, 0.0.1 here")
+    here = provenance.versions()
+    for name in ("qduet", "jax", "device"):
+        other = {**here, name: "0.0.1"}
+        monkeypatch.setattr("qduet.checkpoint.versions", lambda other=other: other)
+        told = f"{name} is {here[name]} there, 0.0.1 here"
+        refusal_keeps_everything(stopped, refused, JOB, told)
 
 
 def test_a_checkpoint_of_other_shapes_is_refused(stopped, refused, capsys, monkeypatch):
@@ -307,6 +340,24 @@ def test_a_lock_that_was_removed_is_no_lock(tmp_path, monkeypatch):
         assert len(opened) == 2
         with path.open() as file, pytest.raises(BlockingIOError):
             flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    assert not path.parent.exists()
+
+
+def test_what_a_killed_process_had_begun_to_write_is_removed(tmp_path, monkeypatch):
+    """A write that cannot tidy up: what it leaves is of its own making."""
+    path = checkpoint.path_of(tmp_path)
+
+    def kill(*names):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", kill)
+        patch.setattr(os, "unlink", lambda *names: None)
+        with pytest.raises(Killed):
+            tensors.write(path, {"a": np.zeros(3)}, {})
+    (left,) = path.parent.iterdir()
+    with resuming.claimed(tmp_path):
+        assert not left.exists()
     assert not path.parent.exists()
 
 

@@ -39,6 +39,9 @@ def test_warm_up_is_a_thousand_uniform_steps(warm):
     """ε = 1 throughout, so the steps can be taken again one by one with actions from the words."""
     env, run = SETTING.env, run_of(warm[1], 0)
     fresh = training.init(SETTING, SETTING.agent.uniform(), jax.random.key(3))
+    first = replay.sample(fresh.replay, jnp.int32(1), jnp.zeros(1, jnp.uint32)).observations
+    np.testing.assert_array_equal(first[0], env.pack(fresh.env))
+    assert first.any()
     state, step_env = fresh.env, jax.jit(env.step)
     count = training.words_per_iteration(SETTING)
     size = 404
@@ -54,6 +57,25 @@ def test_warm_up_is_a_thousand_uniform_steps(warm):
                 now = (t + i + 4) % size
                 np.testing.assert_array_equal(run.replay.observations[now], env.pack(state))
     jax.tree.map(np.testing.assert_array_equal, run.env, state)
+
+
+def test_play_is_greedy_by_the_weights_as_they_are_used(warm):
+    """With ε = 0 and one bias for all actions: the others' biases have no say."""
+    run, agent = run_of(warm[1], 0), make_agent("rdq", protocol="reference", epsilon_final=0.0)
+    b = jnp.array([0.0, 1e6, -1e6])
+    run = run._replace(params=run.params._replace(adv=run.params.adv._replace(b=b)))
+    words = jax.random.bits(jax.random.key(2), (4 * (SETTING.env.num_draws + 2),), jnp.uint32)
+    step = 400_000  # long after the last random action
+    after = jax.jit(functools.partial(training.act, SETTING))(
+        training.hyper(agent), run, jnp.int32(step), words
+    )
+    used = run.params._replace(adv=run.params.adv._replace(b=jnp.zeros(3)))
+    seen = run.observation
+    for t in range(step, step + 4):
+        best = int(networks.apply(used, unpack(seen, 4)).adv.argmax())
+        assert best != 1
+        assert int(after.replay.actions[t % 404]) in (best, -1 - best)
+        seen = after.replay.observations[(t + 4) % 404]
 
 
 @pytest.mark.parametrize(
@@ -162,6 +184,7 @@ def test_a_block_is_its_iterations_one_by_one(warm):
 
 def test_a_block_copies_the_target_then_updates_before_it_acts(warm):
     hypers, runs = warm
+    runs = runs._replace(target=jax.tree.map(lambda x: x + 0.1, runs.params))
     keep = jax.tree.map(jnp.copy, runs)
     every = functools.partial(training.every, training.settled, SETTING)
     due = jax.jit(every)(hypers, runs, jnp.int32(1000))
@@ -246,21 +269,24 @@ def test_more_runs_change_nothing_for_the_others(warm, x64):
 
 
 def test_four_turns_by_kernel_are_the_four_turns_by_loop(monkeypatch, warm):
-    """The way that acting takes on GPUs, its kernel interpreted."""
+    """The way that acting takes on GPUs, its kernel interpreted; ε is 1 in two turns, then 0."""
     interpreted = functools.partial(scalars.as_kernel, interpret=True)
     monkeypatch.setattr(scalars, "as_kernel", interpreted)
     monkeypatch.setattr(acting, "_kernel", acting._kernel.__wrapped__)  # nothing of it is cached
-    hypers, runs = warm
-    hyper, run = jax.tree.map(lambda x: x[0], (hypers, runs))
+    run = run_of(warm[1], 0)
     table = jax.random.normal(jax.random.key(3), (run.observation.size, SETTING.env.num_actions))
     look = lambda observation: observation.astype(jnp.float32) @ table
     words = jax.random.bits(jax.random.key(4), (4, SETTING.env.num_draws + 2), jnp.uint32)
+    exploration = acting.Exploration(*map(jnp.float32, (0, 150_001, 1)))
     monkeypatch.setattr(acting, "_on_cuda", lambda kernels, loop, *args: kernels(*args))
-    args = hyper.exploration, look, jnp.int32(150_000), run.env, run.observation, words
+    args = exploration, look, jnp.int32(150_000), run.env, run.observation, words
     want = acting.turns(SETTING.env, *args, for_gpu=False)
     got = acting.turns(SETTING.env, *args, for_gpu=True)
     jax.tree.map(np.testing.assert_array_equal, got, want)
-    assert len({int(a) for a in want.action}) > 1
+    drawn = [int(word) * 3 >> 32 for word in words[:2, 1]]
+    greedy = [int(look(want.observation[i]).argmax()) for i in (1, 2)]
+    assert want.action.tolist() == drawn + greedy
+    assert greedy != [int(word) * 3 >> 32 for word in words[2:, 1]]
 
 
 def test_what_a_gpu_gets_of_a_block(warm):

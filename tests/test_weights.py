@@ -1,11 +1,13 @@
 """Weights come back as they were used; a file that is anything else is refused."""
 
+import json
+
 import jax
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from qduet import agents, networks, weights
+from qduet import agents, networks, tensors, weights
 from qduet.agents import make_agent
 from qduet.errors import InputError
 from qduet.minatar import make
@@ -89,6 +91,17 @@ def test_weights_of_another_network_are_refused(trained, tmp_path, change, told)
     path = tmp_path / "x.safetensors"
     weights.save(path, trained._replace(**change))
     with pytest.raises(InputError, match=told):
+        weights.load(path)
+
+
+@pytest.mark.parametrize("change", [{"batch_size": 32.5}, {"shared_bias": 0.5}])
+def test_settings_of_another_type_are_refused(trained, tmp_path, change):
+    path = tmp_path / "x.safetensors"
+    weights.save(path, trained)
+    arrays, metadata = tensors.read(path)
+    settings = json.loads(metadata["agent"]) | change
+    tensors.write(path, arrays, {**metadata, "agent": json.dumps(settings)})
+    with pytest.raises(InputError, match=r"x\.safetensors"):
         weights.load(path)
 
 

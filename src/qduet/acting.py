@@ -35,6 +35,21 @@ def epsilon(exploration: Exploration, step: jax.Array) -> jax.Array:
     return 1.0 - (1.0 - exploration.final) * jnp.clip(progress, 0.0, 1.0)
 
 
+class Choice(NamedTuple):
+    """An ε-greedy action."""
+
+    action: jax.Array
+    random: jax.Array
+    """Whether it was drawn, which can give the greedy one all the same."""
+
+
+def choose(scores: jax.Array, chance: jax.Array | float, words: jax.Array) -> Choice:
+    """The best of `scores` ``[|A|]``, or with probability `chance` any; by two of the `words`."""
+    random = (words[0] >> 8).astype(jnp.float32) * 2.0**-24 < chance
+    drawn = replay.below(words[1], jnp.int32(len(scores)))
+    return Choice(jnp.where(random, drawn, scores.argmax().astype(jnp.int32)), random)
+
+
 class Turn(NamedTuple):
     """What one step of a game leaves behind."""
 
@@ -55,9 +70,7 @@ def turn(
     words: jax.Array,
 ) -> Turn:
     """One step, greedy by `adv` or at random; `step` steps were taken before."""
-    explore = (words[0] >> 8).astype(jnp.float32) * 2.0**-24 < epsilon(exploration, step)
-    random = replay.below(words[1], jnp.int32(env.num_actions))
-    action = jnp.where(explore, random, adv.argmax().astype(jnp.int32))
+    action = choose(adv, epsilon(exploration, step), words).action
     state, reward, ended = env.step(state, action, words[2:])
     return Turn(state, action, reward, ended, env.pack(state))
 

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 
-from qduet import agents, layers, networks, replay
+from qduet import acting, agents, layers, networks
 from qduet.agents import Family
 from qduet.minatar import Environment
 from qduet.networks import Params
@@ -92,9 +92,7 @@ def _step(
 ) -> Lane:
     """One ε-greedy step by `values`; a finished lane plays on, but nothing is counted."""
     q = agents.q_values(values, family)
-    explore = (words[0] >> 8).astype(jnp.float32) * 2.0**-24 < epsilon
-    random = replay.below(words[1], jnp.int32(env.num_actions))
-    action = jnp.where(explore, random, q.argmax().astype(jnp.int32))
+    action = acting.choose(q, epsilon, words).action
     state, reward, ended = env.step(lane.env, action, words[2:])
     trace = 1 + discount * lane.trace
     gained = Episode(

@@ -24,10 +24,7 @@ from qduet.job import Job
 from qduet.minatar import make
 from qduet.networks import Params
 from qduet.tensors import is_key
-from qduet.training import Hyper, Run, Setting
-
-EVALUATION = 2
-"""Purpose of a seed's random streams, besides those of `training`."""
+from qduet.training import EVALUATION, Hyper, Run, Setting
 
 GPU_OPTIONS = {"xla_gpu_command_buffer_scheduling_mode": "CONCURRENT"}
 """Small kernels that do not need each other run side by side."""

@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from qduet import agents, networks, replay
+from qduet import acting, agents, networks
 from qduet.agents import Agent, Family
 from qduet.errors import InputError
 from qduet.minatar import Environment, make, seeded
@@ -119,9 +119,7 @@ def _play(
     def step(state: Any, number: jax.Array) -> tuple[Any, _Seen]:
         words = jax.random.bits(jax.random.fold_in(key, number), (env.num_draws + 2,), jnp.uint32)
         now, q = values(state)
-        random = (words[0] >> 8).astype(jnp.float32) * 2.0**-24 < epsilon
-        uniform = replay.below(words[1], jnp.int32(env.num_actions))
-        action = jnp.where(random, uniform, q.argmax().astype(jnp.int32))
+        action, random = acting.choose(q, epsilon, words)
         after, reward, ended = env.step(state, action, words[2:])
         seen = _Seen(
             observation=env.pack(state),

@@ -31,7 +31,7 @@ from qduet.replay import STRIDE, Replay
 
 T = TypeVar("T")
 
-INIT, EXPERIENCE = range(2)
+INIT, EXPERIENCE, EVALUATION = range(3)
 """Purposes of a seed's random streams."""
 
 

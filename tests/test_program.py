@@ -1,0 +1,28 @@
+"""The compiled programs of a job; what they do is tested in test_training and test_train."""
+
+import jax
+import numpy as np
+
+from qduet import program, training
+from qduet.agents import make_agent
+from qduet.job import Job
+
+
+def test_every_evaluation_has_random_numbers_of_its_own(monkeypatch):
+    """Of its run and its step, and none that start or training of the seed use."""
+    used = []
+    monkeypatch.setattr(program.evaluation, "evaluate", lambda *args, **_: used.append(args[3]))
+    monkeypatch.setattr(program.evaluation, "summarise", lambda played: {})
+    agent = make_agent("rdq", capacity=400)
+    built = program.build(Job("MinAtar/Breakout-v1", (("rdq", agent),), (3, 8)))
+    runs = built.start()
+    steps = (0, 1_000_000, 2_000_000)
+    for step in steps:
+        built.evaluate(runs.params, step, lambda: None)
+    fold = jax.vmap(jax.random.fold_in, (0, None))
+    seeds = jax.vmap(jax.random.key)(np.array([3, 8], np.uint32))
+    purposes = (training.INIT, training.EXPERIENCE, training.EVALUATION)
+    used += [seeds, *(fold(seeds, purpose) for purpose in purposes)]
+    used += [fold(runs.key, step) for step in steps]
+    words = np.concatenate([jax.random.key_data(keys) for keys in used])
+    assert len(np.unique(words, axis=0)) == len(words) == 2 * (3 + 4 + 3)
