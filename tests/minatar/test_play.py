@@ -19,15 +19,16 @@ from qduet.minatar import make, terminal
 COMMAND = """
 import fcntl, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # so that Ctrl-C on this terminal reaches this process
-from qduet.cli import main
-sys.exit(main(["play", *sys.argv[1:]]))
+from qduet.cli import command
+sys.argv.insert(1, "play")
+command()
 """
 
 
 class Session:
     """`qduet play` running on its own terminal of 80 by 24."""
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments, **environment):
         self.master, slave = pty.openpty()
         termios.tcsetwinsize(slave, (24, 80))
         self.slave = slave
@@ -35,7 +36,7 @@ class Session:
         self.process = subprocess.Popen(
             [sys.executable, "-c", COMMAND, *arguments],
             stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
-            env={**os.environ, "COLUMNS": "80", "LINES": "24"},
+            env={**os.environ, "COLUMNS": "80", "LINES": "24", **environment},
         )  # fmt: skip
         self.output = ""
 
@@ -79,8 +80,8 @@ def session():
     """Starts sessions and closes them."""
     started = []
 
-    def start(*arguments):
-        started.append(Session(*arguments))
+    def start(*arguments, **environment):
+        started.append(Session(*arguments, **environment))
         return started[-1]
 
     yield start
@@ -119,6 +120,17 @@ def test_runs_by_itself_and_ctrl_c_restores(session):
     game.press(b"\x03", "best score")
     assert game.finish() == 0
     assert game.restored()
+
+
+@pytest.mark.parametrize("delay", [0.3, 1.5])
+def test_ctrl_c_while_it_compiles(session, tmp_path, delay):
+    """jax loses the first of these if it is an exception, and crashes at exit after the other."""
+    game = session("MinAtar/Seaquest-v1", XDG_CACHE_HOME=str(tmp_path))
+    game.until("preparing")
+    time.sleep(delay)
+    game.press(b"\x03", "qduet play: interrupted")
+    assert game.finish() == 130
+    assert terminal.ENTER not in game.output
 
 
 def test_terminate_restores_too(session):
