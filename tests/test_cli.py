@@ -157,6 +157,12 @@ def test_every_command_has_help_with_an_example(name, capsys):
     assert f"qduet {name}" in text.split("example:")[1]
 
 
+def test_certify_lists_its_exit_codes(capsys):
+    with pytest.raises(SystemExit):
+        main(["certify", "--help"])
+    assert "  1  something differs" in capsys.readouterr().out
+
+
 def test_tabular_json_is_one_document_with_the_numbers(capsys):
     arguments = ["tabular", "q_learning", "--mdp", "qvmax", "--actions", "1", "--seeds", "3"]
     assert main([*arguments, "--step-size", "1", "--steps", "400", "--json"]) == 0

@@ -96,6 +96,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # What is still buffered goes nowhere, so that the flush at exit does not fail as well.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # what rich makes of one
+            return 141
+        raise
 
 
 def command() -> NoReturn:

@@ -15,6 +15,11 @@ EXAMPLE = """qduet certify results/figure6
 qduet certify out/breakout out/freeway --at 1_000_000 --markdown certificate.md
 qduet certify results/figure6 --reproduced out --json"""
 
+EXIT_CODES = """exit codes:
+  0  nothing differs from the published scores, and no claim of the paper is refuted
+  1  something differs, or a claim does not hold
+  2  the runs cannot be certified, or the command line is wrong"""
+
 COLOURS = {
     "agree": "green",
     "holds": "green",
@@ -44,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write it there as well")
     add_json(parser)
+    parser.epilog = f"{EXIT_CODES}\n\n{parser.epilog}"
 
 
 def run(args: argparse.Namespace) -> int:
