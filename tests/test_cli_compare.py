@@ -124,3 +124,8 @@ def test_a_table_whose_reader_has_gone_is_141(tmp_path):
     process.stderr.close()
     assert process.wait(timeout=120) == 141
     assert errors == b""
+
+
+def test_runs_below_runs_are_noted(tmp_path, capsys):
+    write(tmp_path / "more")
+    assert "Note: Only the runs of" in answer(capsys, write(tmp_path), "--resamples", "100")

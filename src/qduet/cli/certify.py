@@ -9,6 +9,7 @@ from qduet.certificate.document import as_document
 from qduet.certificate.tables import certificate_tables, explanation, markdown, sentences
 from qduet.cli.options import add_json, print_json, whole
 from qduet.errors import InputError
+from qduet.runs import left_out
 from qduet.store import write_atomically
 
 EXAMPLE = """qduet certify results/figure6
@@ -58,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--reproduced {args.reproduced}: there is no such directory")
     reproduced = args.reproduced or (Path("out") if Path("out").is_dir() else None)
     certificate = certify(args.directories, step=args.at, reproduced=reproduced)
+    for note in filter(None, map(left_out, args.directories)):
+        print(f"qduet certify: {note}", file=sys.stderr)
     if args.markdown is not None:
         write_atomically(args.markdown, markdown(certificate).encode())
     if args.json:
