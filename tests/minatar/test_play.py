@@ -133,6 +133,14 @@ def test_ctrl_c_while_it_compiles(session, tmp_path, delay):
     assert terminal.ENTER not in game.output
 
 
+def test_a_terminal_too_small_is_told_first(session):
+    game = session("MinAtar/Breakout-v1", COLUMNS="30", LINES="10")
+    game.until("qduet play: needs a terminal of 42×14 or more; this one is 30×10")
+    assert game.finish() == 2
+    assert terminal.ENTER not in game.output
+    assert len(game.output.splitlines()) == 1
+
+
 def test_terminate_restores_too(session):
     game = session("MinAtar/Breakout-v1", "--fps", "20")
     game.until("step 3 ")
@@ -173,14 +181,15 @@ def test_keys():
 
 
 def test_every_game_fits_the_smallest_terminal(monkeypatch):
-    """80 by 24 with the large board; a smaller terminal gets the small board."""
-    for lines, expected in ((24, 24), (14, 14)):
-        monkeypatch.setattr("shutil.get_terminal_size", lambda n=lines: os.terminal_size((80, n)))
+    """80 by 24 with the large board; a smaller one gets the small board, and at last one line."""
+    for *size, expected in ((80, 24, 24), (42, 14, 14), (41, 14, 1), (42, 13, 1)):
+        monkeypatch.setattr("shutil.get_terminal_size", lambda s=size: os.terminal_size(s))
         for game in ("Asterix", "Breakout", "Freeway", "Seaquest", "SpaceInvaders"):
             env = make(f"MinAtar/{game}-v0", auto_reset=False)
             observation = env.observe(env.reset(np.zeros(env.num_draws, np.uint32)))
             shown = terminal.screen(
-                env, observation, title="t", message="m", palette="bright", colour=False
+                env, observation, title="t" * 80, message="m", palette="bright", colour=False
             )
             assert len(shown) == expected
-            assert max(map(len, shown)) <= 80
+            if expected > 1:  # letters are one column where a colour is two
+                assert max(map(len, shown)) <= size[0]

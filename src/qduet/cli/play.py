@@ -57,9 +57,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plays until `q`, Ctrl-C or the end of the terminal."""
+    from qduet.minatar.terminal import too_small
+
     options = check(args)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InputError("needs a terminal for keyboard and screen: do not redirect it")
+    complaint = too_small()
+    if complaint:
+        raise InputError(complaint)
     game = prepared(options)
     try:
         play(game)

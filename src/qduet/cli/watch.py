@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fps", type=real(0, 50, open_below=True), default=10, help="of the GIF (default 10)"
     )
-    add_out(parser, "out/watch")
+    add_out(parser, "for recording, page and GIF", "out/watch")
     add_json(parser)
 
 
