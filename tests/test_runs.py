@@ -4,6 +4,7 @@ import hashlib
 import subprocess
 
 import numpy as np
+import planted
 import pytest
 
 from qduet import runs
@@ -109,3 +110,13 @@ def test_runs_below_runs_are_left_out_and_that_is_told(tmp_path, place):
     runs.write(tmp_path / place, CONFIG, ROWS)
     assert runs.find([tmp_path]) == [tmp_path]
     assert f"{tmp_path / place} are left out" in runs.left_out(tmp_path)
+
+
+def test_a_job_that_is_writing_is_given_a_moment(tmp_path, monkeypatch):
+    """Its three files are renamed one after the other; a reader may come in between."""
+    planted.game(tmp_path, "Breakout", np.random.default_rng(0), seeds=(0, 1))
+    rows = (tmp_path / runs.EVALUATIONS).read_text()
+    (tmp_path / runs.EVALUATIONS).write_text(rows + "half")
+    finish = lambda pause: (tmp_path / runs.EVALUATIONS).write_text(rows)
+    monkeypatch.setattr(runs.time, "sleep", finish)
+    assert runs.load(tmp_path).finished

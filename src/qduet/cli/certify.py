@@ -24,6 +24,7 @@ EXIT_CODES = """exit codes:
 COLOURS = {
     "agree": "green",
     "holds": "green",
+    "holds (corrected)": "green",
     "differ": "bold red",
     "does not hold": "bold red",
     "undecided": "yellow",
