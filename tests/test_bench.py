@@ -1,6 +1,7 @@
 """`qduet bench`: readings are taken, absent implementations are named."""
 
 import json
+import sys
 
 import pytest
 
@@ -8,12 +9,17 @@ from qduet.benchmarking import minatar
 from qduet.cli import main
 
 
-def test_json_has_every_reading(capsys, monkeypatch):
+@pytest.mark.parametrize("terminal", [False, True])
+def test_json_has_every_reading(terminal, capsys, monkeypatch):
     """With nothing else installed: ours twice, the three others absent."""
     monkeypatch.setattr("qduet.minatar.conformance.foreign.installed", lambda package: None)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     arguments = ["--games", "Breakout", "--batch", "4e0", "--seconds", "0.01"]
     assert main(["bench", "--minatar", *arguments, "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
+    printed = capsys.readouterr()
+    counts = ["1 reading", *(f"{n} readings" for n in (2, 3, 4, 5)), ""]
+    assert printed.err == ("\r".join(counts) if terminal else "")
+    document = json.loads(printed.out)
     assert document["section"] == "minatar"
     speeds = {
         (r["implementation"], r["observation"]): r["steps_per_second"] for r in document["readings"]

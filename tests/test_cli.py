@@ -1,6 +1,7 @@
 import hashlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -155,6 +156,35 @@ def test_every_command_has_help_with_an_example(name, capsys):
     assert stop.value.code == 0
     text = capsys.readouterr().out
     assert f"qduet {name}" in text.split("example:")[1]
+
+
+def test_certify_lists_its_exit_codes(capsys):
+    with pytest.raises(SystemExit):
+        main(["certify", "--help"])
+    assert "  1  something differs" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("reproduce", "(default out)"),
+        ("theory", "(default: neither is written)"),
+        ("train", "(there is no default)"),
+        ("watch", "(default out/watch)"),
+    ],
+)
+def test_help_tells_the_default_of_out(name, told, capsys):
+    with pytest.raises(SystemExit):
+        main([name, "--help"])
+    assert told in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("steps", ["500", "20000"])
+def test_tabular_numbers_stand_in_one_column(steps, capsys):
+    assert main(["tabular", "q_learning", "--actions", "2", "--seeds", "2", "--steps", steps]) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+    assert len(rows) == 3
+    assert len({re.match(r"  \w.*?  +", row).end() for row in rows}) == 1
 
 
 def test_tabular_json_is_one_document_with_the_numbers(capsys):

@@ -1,6 +1,8 @@
 """`qduet compare`: what it prints, draws and refuses."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -133,3 +135,19 @@ def test_figures_that_cannot_be_written_are_refused(tmp_path, refused):
     a = write(tmp_path / "a")
     (tmp_path / "file").write_text("")
     refused(["compare", a, "--figures", str(tmp_path / "file")], "cannot write")
+
+
+def test_a_table_whose_reader_has_gone_is_141(tmp_path):
+    """rich's own way is to exit with 1 there, which of `certify` would mean "differs"."""
+    arguments = [sys.executable, "-m", "qduet", "compare", write(tmp_path), "--resamples", "100"]
+    process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    errors = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=120) == 141
+    assert errors == b""
+
+
+def test_runs_below_runs_are_noted(tmp_path, capsys):
+    write(tmp_path / "more")
+    assert "Note: Only the runs of" in answer(capsys, write(tmp_path), "--resamples", "100")

@@ -100,7 +100,8 @@ def test_switches_override_the_protocol():
         (["dqn", *SHORT, "--beta", "0.1"], "--beta is of rdq"),
         (["rdq", *SHORT, "--ablate", "--beta", "0.1"], "leave out --beta"),
         (["dqn", *SHORT, "--ablate", "--epsilon-hold", "5"], "leave out --beta"),
-        (["rdq", GAME, "--steps", "2500", "--out", "x"], "multiple of 1,000"),
+        (["rdq", GAME, "--steps", "2500", "--out", "x"], "train: steps must be a multiple"),
+        (["rdq", GAME, "--steps", "500", "--out", "x"], "train: steps must be at least 1000"),
         (["rdq", GAME, "--steps", "1500000", "--out", "x"], "multiple of 1,000,000"),
         (["rdq", *SHORT, "--evaluate-every", "500"], "at least 1000"),
         (["rdq", *SHORT, "--evaluate-every", "1500"], "multiple of 1,000"),
@@ -113,6 +114,17 @@ def test_bad_arguments_are_one_line(arguments, told, refused, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     refused(["train", *arguments], told)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("place", ["x", "x/y"])
+def test_a_directory_of_directories_of_runs_is_refused(place, refused, tmp_path, monkeypatch):
+    monkeypatch.setattr(devices, "keep_compiled", lambda: None)
+    (tmp_path / place).mkdir(parents=True)
+    (tmp_path / place / "config.json").write_text("{}")
+    before = sorted(tmp_path.rglob("*"))
+    told = f"has directories of runs in it, such as {tmp_path / place}: choose another"
+    refused(["train", "rdq", GAME, "--steps", "2000", "--out", str(tmp_path)], told)
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,25 @@ def test_an_unknown_agent_gets_the_nearest_name(tmp_path):
         runs.load(tmp_path).scores("rqd")
 
 
+def test_runs_further_down_are_named(tmp_path):
+    for place in ("b/y", "a/x", "a/z"):
+        runs.write(tmp_path / place, CONFIG, ROWS)
+    told = f"nor do the directories in it; there are some in {tmp_path / 'a'} and {tmp_path / 'b'}$"
+    with pytest.raises(InputError, match=told):
+        runs.find([tmp_path])
+    assert runs.find([tmp_path / "a"]) == [tmp_path / "a/x", tmp_path / "a/z"]
+    assert runs.left_out(tmp_path) is None
+
+
+@pytest.mark.parametrize("place", ["x", "x/y"])
+def test_runs_below_runs_are_left_out_and_that_is_told(tmp_path, place):
+    runs.write(tmp_path, CONFIG, ROWS)
+    assert runs.left_out(tmp_path) is None
+    runs.write(tmp_path / place, CONFIG, ROWS)
+    assert runs.find([tmp_path]) == [tmp_path]
+    assert f"{tmp_path / place} are left out" in runs.left_out(tmp_path)
+
+
 def test_a_job_that_is_writing_is_given_a_moment(tmp_path, monkeypatch):
     """Its three files are renamed one after the other; a reader may come in between."""
     planted.game(tmp_path, "Breakout", np.random.default_rng(0), seeds=(0, 1))

@@ -7,7 +7,7 @@ import pytest
 from qduet.errors import InputError
 from qduet.experience import draw_chance
 from qduet.mdp import MDP, four_state, garnet, uniform_policy
-from qduet.rules import RULES, Rule, make_rule
+from qduet.rules import RULES, Rule, make_rule, q_learning
 from qduet.sweep import EpsilonGreedy, error_targets, sweep
 
 ALPHAS = np.array([0.05, 0.3])
@@ -276,6 +276,11 @@ def test_bad_settings_are_refused_before_any_work(wrong, message):
     rules = {"q_learning": make_rule("q_learning", uniform_policy(mdp))}
     with pytest.raises(InputError, match=message):
         sweep(mdp, rules, options.pop("step_sizes"), **options)
+
+
+def test_the_maker_of_a_rule_is_no_rule():
+    with pytest.raises(InputError, match=r"'q' is a function, not a rule: call it, q_learning\(\)"):
+        sweep(four_state("qvmax", 2), {"q": q_learning}, [0.1], seeds=[0], steps=100)
 
 
 def test_epsilon_greedy_needs_action_values():

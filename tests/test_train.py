@@ -308,7 +308,7 @@ def test_a_checkpoint_of_other_shapes_is_refused(stopped, refused, capsys, monke
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"dqn": "dueling_dqn"}, "other settings"),
+        ({"dqn": "dueling_dqn"}, "other settings (agent dqn is there, not here)"),
         ({"5": "6"}, "episodes is 5 there, 6 here"),
         ({"1200": "1800", "600": "900"}, "evaluate_every is 600 there, 900 here"),
         ({"1200": "600"}, "not lowered to 600"),

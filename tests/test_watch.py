@@ -88,7 +88,7 @@ def test_wrong_input_is_refused_and_nothing_written(directory, tmp_path, refused
     other.write_text("{}")
     refused(["watch", str(directory), "--agent", "rqd", *out], "did you mean 'rdq'?")
     refused(["watch", str(directory), "--seed", "4", *out], "its seeds: 3, 5")
-    refused(["watch", str(directory), "--seed", "3", "--agent", "dqn", *out], "does not exist")
+    refused(["watch", str(directory), "--seed", "3", "--agent", "dqn", *out], "is not there")
     refused(["watch", path, "--seed", "3", *out], "--seed does not go with")
     refused(["watch", str(other), "--frames", "3", *out], "--frames does not go with")
     refused(["watch", str(other), *out], "is not a recording of qduet watch")
@@ -131,3 +131,18 @@ def test_a_page_holds_any_name_as_text(directory):
     assert "alert(1)</script>" not in text
     assert text.count("<script") == 2
     assert "http" not in text.replace("http-equiv", "").replace("http://www.w3.org/2000/svg", "")
+
+
+def test_missing_weights_of_finished_and_unfinished_runs(directory, tmp_path, refused):
+    refused(["watch", str(directory), "--agent", "dqn", "--seed", "3"], "is finished, but ")
+    found = runs.load(directory)
+    rows = [{"game": "Freeway", "agent": "rdq", "seed": 3, "step": 0}]
+    runs.write(tmp_path, found.config, rows)
+    refused(["watch", str(tmp_path)], "is unfinished, and weights are written at the end")
+
+
+def test_a_recording_in_a_directory_is_to_be_named(directory, tmp_path, capsys, refused):
+    (tmp_path / "a.json").write_text("{}")
+    refused(["watch", str(tmp_path)], "holds no training runs")
+    told = watch(capsys, directory, "--frames", 8, "--out", tmp_path)
+    refused(["watch", str(tmp_path)], f"name the file, for example {told['json']}")

@@ -1,7 +1,5 @@
 """``python -m qduet``: the command ``qduet``."""
 
-import sys
+from qduet.cli import command
 
-from qduet.cli import main
-
-sys.exit(main())
+command()

@@ -56,12 +56,14 @@ class Job:
         _check_names(self)
         _check_agents([agent for _, agent in self.agents])
         agent = self.agents[0][1]
-        for name, minimum in (("episodes", 1), ("evaluate_every", agent.learn_from)):
+        # Of a job with one evaluation, at its end, the steps are what its author has chosen.
+        every = "steps" if self.evaluate_every == self.steps else "evaluate_every"
+        for name, minimum in (("episodes", 1), (every, agent.learn_from)):
             if getattr(self, name) < minimum:
                 raise InputError(f"{name} must be at least {minimum}; it is {getattr(self, name)}")
         if self.evaluate_every % agent.sync_every:
             raise InputError(
-                f"evaluate_every must be a multiple of {agent.sync_every:,} (steps between two "
+                f"{every} must be a multiple of {agent.sync_every:,} (steps between two "
                 f"copies to the target network); it is {self.evaluate_every:,}"
             )
         if self.steps > MAX_STEPS:

@@ -39,6 +39,12 @@ def examine(directory: Path, job: Job, provenance: Mapping[str, Any]) -> Found:
         if saved or (directory / runs.EVALUATIONS).exists():
             what = "a checkpoint" if saved else runs.EVALUATIONS
             raise InputError(f"{directory} has {what} but no {runs.CONFIG}; restore that")
+        others = runs.below(directory)
+        if others:
+            raise InputError(
+                f"{directory} has directories of runs in it, such as {others[0]}: "
+                "choose another directory"
+            )
         return fresh
     there = _read(path)
     _check_same(directory, there, job)
@@ -130,12 +136,23 @@ def _read(path: Path) -> dict[str, Any]:
 def _check_same(directory: Path, there: dict[str, Any], job: Job) -> None:
     mine = job.identity()
     theirs = {name: value for name, value in there.items() if name in mine}
-    texts = [to_json({**c, "agents": {a["label"]: a for a in c["agents"]}}) for c in (theirs, mine)]
-    if texts[0] != texts[1] or [a["label"] for a in theirs["agents"]] != [a for a, _ in job.agents]:
+    if to_json(theirs) != to_json(mine):
         raise InputError(
-            f"{directory} holds runs of other settings ({difference(*texts)}); "
+            f"{directory} holds runs of other settings ({_differing(theirs, mine)}); "
             "choose another directory"
         )
+
+
+def _differing(theirs: dict[str, Any], mine: dict[str, Any]) -> str:
+    """What two jobs differ in: an agent that one of them has, or a setting."""
+    configs = (theirs, mine)
+    there, here = ({agent["label"]: agent for agent in c["agents"]} for c in configs)
+    for own, others, where in ((there, here, "there, not here"), (here, there, "here, not there")):
+        alone = [label for label in own if label not in others]
+        if alone:
+            return f"agent {alone[0]} is {where}"
+    texts = (to_json({**c, "agents": by}) for c, by in zip(configs, (there, here), strict=True))
+    return difference(*texts)
 
 
 @contextlib.contextmanager

@@ -133,12 +133,31 @@ def find(directories: Sequence[Path]) -> list[Path]:
     for directory in directories:
         inside = sorted(path.parent for path in directory.glob(f"*/{CONFIG}"))
         if not inside and not (directory / CONFIG).exists():
+            places = sorted({str(path.parent) for path in below(directory)})
+            remedy = (
+                f"there are some in {' and '.join(places)}"
+                if places
+                else "give the --out directory of a qduet train command"
+            )
             raise InputError(
-                f"{directory} holds no training runs, nor do the directories in it; "
-                "give the --out directory of a qduet train command"
+                f"{directory} holds no training runs, nor do the directories in it; {remedy}"
             )
         found += [directory] if (directory / CONFIG).exists() else inside
     return found
+
+
+def below(directory: Path) -> list[Path]:
+    """The directories of runs in `directory` and in the directories in it."""
+    files = [*directory.glob(f"*/{CONFIG}"), *directory.glob(f"*/*/{CONFIG}")]
+    return sorted(path.parent for path in files)
+
+
+def left_out(directory: Path) -> str | None:
+    """What to say of runs below a directory that `find` takes for its own runs alone."""
+    others = below(directory) if (directory / CONFIG).exists() else []
+    if not others:
+        return None
+    return f"Only the runs of {directory} itself are read; those in {others[0]} are left out."
 
 
 def write(directory: Path, config: Mapping[str, Any], rows: Sequence[Row]) -> None:

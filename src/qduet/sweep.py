@@ -20,6 +20,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import jax
@@ -232,6 +233,9 @@ def _check(
     """The step sizes as an array; raises if anything cannot be run."""
     if not isinstance(rules, Mapping) or not rules:
         raise InputError("rules must be a dict of one or more rules by name")
+    for name, rule in rules.items():
+        if isinstance(rule, FunctionType):
+            raise InputError(f"'{name}' is a function, not a rule: call it, {rule.__name__}()")
     if not isinstance(seeds, Sequence | np.ndarray):
         raise InputError(f"seeds must be a sequence such as range(30); it is {seeds}")
     alphas = np.asarray(step_sizes, np.float64)

@@ -6,6 +6,7 @@ neither jax nor matplotlib. Bad input is an `InputError`: one line on standard e
 """
 
 import argparse
+import contextlib
 import importlib
 import os
 import sys
@@ -95,3 +96,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         # What is still buffered goes nowhere, so that the flush at exit does not fail as well.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # what rich makes of one
+            return 141
+        raise
+
+
+def command() -> NoReturn:
+    """Runs the command line of this process, and ends it."""
+    code = main()
+    if code == 130:
+        # jax may still be compiling, in a thread that does not survive the interpreter's end.
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)

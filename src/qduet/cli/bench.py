@@ -48,7 +48,9 @@ def run(args: argparse.Namespace) -> int:
     readings: list[Any] = []
     for reading in measured.measure(args):
         readings.append(reading)
-        print(f"{len(readings)} readings", end="\r", file=sys.stderr, flush=True)
+        if sys.stderr.isatty():
+            count = "1 reading" if len(readings) == 1 else f"{len(readings)} readings"
+            print(count, end="\r", file=sys.stderr, flush=True)
     if args.json:
         summary = measured.summary(readings) if hasattr(measured, "summary") else {}
         print_json({**document(args.section, readings), **summary})

@@ -9,11 +9,17 @@ from qduet.certificate.document import as_document
 from qduet.certificate.tables import certificate_tables, explanation, markdown, sentences
 from qduet.cli.options import add_json, print_json, whole
 from qduet.errors import InputError
+from qduet.runs import left_out
 from qduet.store import write_atomically
 
 EXAMPLE = """qduet certify results/figure6
 qduet certify out/breakout out/freeway --at 1_000_000 --markdown certificate.md
 qduet certify results/figure6 --reproduced out --json"""
+
+EXIT_CODES = """exit codes:
+  0  nothing differs from the published scores, and no claim of the paper is refuted
+  1  something differs, or a claim does not hold
+  2  the runs cannot be certified, or the command line is wrong"""
 
 COLOURS = {
     "agree": "green",
@@ -45,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write it there as well")
     add_json(parser)
+    parser.epilog = f"{EXIT_CODES}\n\n{parser.epilog}"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,6 +60,8 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--reproduced {args.reproduced}: there is no such directory")
     reproduced = args.reproduced or (Path("out") if Path("out").is_dir() else None)
     certificate = certify(args.directories, step=args.at, reproduced=reproduced)
+    for note in filter(None, map(left_out, args.directories)):
+        print(f"qduet certify: {note}", file=sys.stderr)
     if args.markdown is not None:
         write_atomically(args.markdown, markdown(certificate).encode())
     if args.json:

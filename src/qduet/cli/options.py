@@ -63,9 +63,12 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_out(parser: argparse.ArgumentParser, default: str | None = None) -> None:
-    """``--out``."""
-    parser.add_argument("--out", type=Path, metavar="DIR", default=default and Path(default))
+def add_out(parser: argparse.ArgumentParser, what: str, default: str | None = None) -> None:
+    """``--out``, `what` is written there, and its default."""
+    shown = what if default is None else f"{what} (default {default})"
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", default=default and Path(default), help=shown
+    )
 
 
 def print_json(value: Any) -> None:

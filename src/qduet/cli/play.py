@@ -1,10 +1,12 @@
 """`qduet play`: a MinAtar game by keyboard in the terminal."""
 
 import argparse
+import os
+import signal
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -55,12 +57,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plays until `q`, Ctrl-C or the end of the terminal."""
+    from qduet.minatar.terminal import too_small
+
     options = check(args)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InputError("needs a terminal for keyboard and screen: do not redirect it")
-    game = Game(options)
-    print(f"preparing {game.env.name} …", end="\r", file=sys.stderr, flush=True)
-    game.warm_up()
+    complaint = too_small()
+    if complaint:
+        raise InputError(complaint)
+    game = prepared(options)
     try:
         play(game)
     finally:
@@ -69,6 +74,24 @@ def run(args: argparse.Namespace) -> int:
     if options.record:
         print(f"wrote {options.record} ({len(game.frames)} frames)")
     return 0
+
+
+def prepared(options: Options) -> "Game":
+    """The game with everything compiled; Ctrl-C meanwhile ends the process at once."""
+    print(f"preparing {options.env_id} …", end="\r", file=sys.stderr, flush=True)
+    before = signal.signal(signal.SIGINT, _interrupted)
+    try:
+        game = Game(options)
+        game.warm_up()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return game
+
+
+def _interrupted(number: int, frame: Any) -> NoReturn:
+    """Not by way of an exception, which jax sometimes loses while it compiles."""
+    print("\nqduet play: interrupted", file=sys.stderr, flush=True)
+    os._exit(128 + number)
 
 
 def check(args: argparse.Namespace) -> Options:

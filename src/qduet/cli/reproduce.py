@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"of the runs of {MINATAR}, by qduet train --protocol reference (default: "
         f"{DEEP_RESULTS} here or beside the source; without it, the published curves alone)",
     )
-    add_out(parser, "out")
+    add_out(parser, "for figures, tables and what was computed", "out")
 
 
 def run(args: argparse.Namespace) -> int:

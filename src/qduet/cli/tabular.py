@@ -123,11 +123,11 @@ def _print(document: dict, auc: stats.Interval, final: stats.Interval) -> None:
         f"γ = {d['discount']:g}), α = {d['step_size']:g}, {d['behaviour']} behaviour"
     )
     print(f"error against {d['error_against']}, in % of the initial error, {d['seeds']} seeds:")
-    print(f"  AUC over {d['steps']:,} steps  {auc}")
-    print(f"  final error            {final}")
+    shown = {f"AUC over {d['steps']:,} steps": str(auc), "final error": str(final)}
     if d["diverged"]:
         first = min(d["diverged_at"].values())
-        print(
-            f"  diverged               {d['diverged']} of {d['seeds']} runs, first at step {first}"
-        )
-    print(f"  computed in            {d['seconds']:.1f} s")
+        shown["diverged"] = f"{d['diverged']} of {d['seeds']} runs, first at step {first}"
+    shown["computed in"] = f"{d['seconds']:.1f} s"
+    width = max(map(len, shown))
+    for label, value in shown.items():
+        print(f"  {label:{width}}  {value}")

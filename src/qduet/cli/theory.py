@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--workers", type=whole(1), help="processes (default: one per core)")
     add_json(parser)
-    add_out(parser)
+    add_out(parser, "for figures and theory.json (default: neither is written)")
 
 
 def run(args: argparse.Namespace) -> int:

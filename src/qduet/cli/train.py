@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", type=whole(1), default=10_000_000, help="per run (10,000,000)")
     parser.add_argument("--evaluate-every", type=whole(1), metavar="STEPS", help="1,000,000")
     parser.add_argument("--episodes", type=whole(1), default=1_000, help="per evaluation (1,000)")
-    add_out(parser)
+    add_out(parser, "for the results; the same one continues (there is no default)")
     add_json(parser)
     _add_settings(parser.add_argument_group("settings of the agents"))
     _add_ways(parser.add_argument_group("how it is run (changes no result)"))

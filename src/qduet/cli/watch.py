@@ -1,6 +1,7 @@
 """`qduet watch`: an episode of a trained agent, with its value functions, to look at."""
 
 import argparse
+import contextlib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fps", type=real(0, 50, open_below=True), default=10, help="of the GIF (default 10)"
     )
-    add_out(parser, "out/watch")
+    add_out(parser, "for recording, page and GIF", "out/watch")
     add_json(parser)
 
 
@@ -107,6 +108,8 @@ def weights_of(args: argparse.Namespace) -> Path:
     """The weights file of the run that `--agent` and `--seed` name in a results directory."""
     from qduet import runs, weights
 
+    if not (args.source / runs.CONFIG).exists():
+        _refuse_recordings(args.source)
     found = runs.load(args.source)
     agent = args.agent or ("rdq" if "rdq" in found.agents else found.agents[0])
     if agent not in found.agents:
@@ -116,7 +119,29 @@ def weights_of(args: argparse.Namespace) -> Path:
     if seed not in seeds:
         there = ", ".join(map(str, seeds))
         raise InputError(f"{args.source} has no run with seed {seed}; its seeds: {there}")
-    return weights.path_of(args.source, agent, seed)
+    path = weights.path_of(args.source, agent, seed)
+    if not path.is_file():
+        raise InputError(
+            f"{args.source} is finished, but {path} is not there: put it back, or train again in "
+            "another directory"
+            if found.finished
+            else f"{args.source} is unfinished, and weights are written at the end: continue it "
+            "with its qduet train command"
+        )
+    return path
+
+
+def _refuse_recordings(directory: Path) -> None:
+    """`InputError` for a directory of recordings, of which one is to be named."""
+    from qduet import recording_file
+
+    for path in sorted(directory.glob("*.json")):
+        with contextlib.suppress(InputError):
+            recording_file.read(path)
+            break
+    else:
+        return
+    raise InputError(f"{directory} holds recordings: name the file, for example {path}")
 
 
 def file_name(recording: "Recording") -> str:

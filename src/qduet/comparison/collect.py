@@ -203,6 +203,8 @@ def _notes_on_sources(
 ) -> tuple[str, ...]:
     notes = []
     for held in (source.runs for source in given):
+        alone = runs.left_out(held.directory)
+        notes += [alone] if alone else []
         last, end = int(held.table["step"].max()), held.config["steps"]
         if not held.finished:
             done = int((held.table["step"] == end).sum())

@@ -24,6 +24,9 @@ ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[0m\x1b[?25h\x1b[?1049l"
 """Second screen without a cursor, and back."""
 HOME, TO_LINE_END, TO_SCREEN_END = "\x1b[H", "\x1b[K", "\x1b[J"
 
+SMALLEST = os.terminal_size((42, 14))
+"""Columns and lines of the small board with the longest legend."""
+
 ACTION_KEYS = {
     "left": LEFT, "a": LEFT, "h": LEFT,
     "up": UP, "w": UP, "k": UP,
@@ -131,6 +134,15 @@ def controls(env: Environment) -> list[str]:
     return [f"{SHOWN_KEYS[action]:6} {ACTION_NAMES[action]}" for action in env.actions]
 
 
+def too_small() -> str | None:
+    """What to say if the terminal has no room for the small board."""
+    size = shutil.get_terminal_size()
+    if size.columns >= SMALLEST.columns and size.lines >= SMALLEST.lines:
+        return None
+    needed, there = (f"{s.columns}×{s.lines}" for s in (SMALLEST, size))
+    return f"needs a terminal of {needed} or more; this one is {there}"
+
+
 def screen(
     env: Environment,
     observation: np.ndarray,
@@ -141,6 +153,9 @@ def screen(
     colour: bool,
 ) -> list[str]:
     """Title, board with frame, legend and controls beside it, message: at most 24 lines of 80."""
+    complaint = too_small()
+    if complaint:
+        return [complaint]
     columns, lines = shutil.get_terminal_size()
     large = columns >= 72 and lines >= 24
     width, height = (4, 2) if large else (2, 1)
@@ -153,4 +168,4 @@ def screen(
     side += [""] * (len(cells) - len(side))
     edge = "─" * (10 * width)
     rows = [f"│{cell}│  {text}" for cell, text in zip(cells, side, strict=False)]
-    return [title, f"┌{edge}┐", *rows, f"└{edge}┘", message]
+    return [title[:columns], f"┌{edge}┐", *rows, f"└{edge}┘", message[:columns]]
