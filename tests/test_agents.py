@@ -1,3 +1,6 @@
+import dataclasses
+import json
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -6,6 +9,7 @@ import pytest
 from qduet import agents, rules
 from qduet.agents import AGENTS, Agent, make_agent
 from qduet.errors import InputError
+from qduet.job import Job
 from qduet.networks import Values
 from qduet.replay import Batch
 
@@ -142,3 +146,53 @@ def test_bad_agents_are_refused():
         with pytest.raises(InputError, match=f"{field} must be a positive multiple of 4"):
             make_agent("rdq", **{field: 1001})
     assert isinstance(make_agent("rdq", beta=0.5), Agent)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({"w": 1, "c": np.int8(0)}, {"w": 1.0, "c": 0.0}),
+        ({"beta": np.float32(0.25)}, {"beta": 0.25}),
+        ({"beta": jnp.float32(0.25), "batch_size": jnp.int32(16)}, {"batch_size": 16}),
+        ({"batch_size": 32.0, "capacity": np.int64(400)}, {"batch_size": 32, "capacity": 400}),
+        ({"shared_bias": np.bool_(True), "name": np.str_("mine")}, {"shared_bias": True}),
+    ],
+)
+def test_settings_have_their_declared_types_whatever_they_were_given_as(given, kept):
+    settings = dataclasses.asdict(Agent(**{"name": "rdq", "w": 1, "c": 0, "beta": 0, **given}))
+    assert json.loads(json.dumps(settings)) == settings
+    for field in dataclasses.fields(Agent):
+        assert type(settings[field.name]) is field.type
+    assert settings.items() >= kept.items()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"batch_size": 32.5}, "batch_size must be a whole number; it is 32.5"),
+        ({"capacity": True}, "capacity must be a whole number; it is True"),
+        ({"sync_every": float("inf")}, "sync_every must be a whole number; it is inf"),
+        ({"w": float("nan")}, "w must be a finite number; it is nan"),
+        ({"c": 10**400}, "c must be a finite number; it is 1000"),
+        ({"w": 1e39}, "w must be a finite number"),
+        ({"beta": "0.1"}, "beta must be a finite number; it is '0.1'"),
+        ({"beta": np.array([0.1])}, "beta must be a finite number"),
+        ({"w": False}, "w must be a finite number; it is False"),
+        ({"shared_bias": 1}, "shared_bias must be True or False; it is 1"),
+        ({"initialisation": None}, "initialisation must be a text; it is None"),
+    ],
+)
+def test_settings_of_another_kind_are_refused(given, told):
+    with pytest.raises(InputError, match=told):
+        make_agent("rdq", **given)
+
+
+def test_a_jobs_whole_numbers_are_ints():
+    small = ("rdq", make_agent("rdq", w=1)), ("dqn", make_agent("dqn"))
+    job = Job("MinAtar/Breakout-v1", small, np.arange(2), 2e3, np.int32(1_000), 5)
+    same = Job("MinAtar/Breakout-v1", small, (0, 1), 2_000, 1_000, 5)
+    assert json.dumps(job.config(None)) == json.dumps(same.config(None))
+    assert hash(job) == hash(same)
+    for changes in ({"seeds": (0.5,)}, {"steps": 2000.5}, {"episodes": True}):
+        with pytest.raises(InputError, match="must be a whole number"):
+            dataclasses.replace(same, **changes)

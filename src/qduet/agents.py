@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from qduet import networks
-from qduet.errors import InputError, unknown_name
+from qduet.errors import InputError, plain, unknown_name
 from qduet.networks import Params, Values
 from qduet.replay import STRIDE, Batch
 
@@ -86,18 +86,21 @@ class Agent:
     """Whether the advantage head of a two-stream agent has one bias for all actions (item 11)."""
 
     def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = plain(field.type, field.name, getattr(self, field.name))
+            object.__setattr__(self, field.name, value)
         if not 0 <= self.beta < 1:
             raise InputError(f"beta must be in [0, 1); it is {self.beta}")
         if self.initialisation not in INITIALISATIONS:
             raise unknown_name("initialisation", self.initialisation, INITIALISATIONS)
-        for field, low, high in _RANGES:
-            value = getattr(self, field)
+        for name, low, high in _RANGES:
+            value = getattr(self, name)
             if not low <= value <= high:
-                raise InputError(f"{field} must be in [{low:g}, {high:g}]; it is {value}")
-        for field in ("capacity", "learn_from", "sync_every"):
-            value = getattr(self, field)
+                raise InputError(f"{name} must be in [{low:g}, {high:g}]; it is {value}")
+        for name in ("capacity", "learn_from", "sync_every"):
+            value = getattr(self, name)
             if value < STRIDE or value % STRIDE:
-                raise InputError(f"{field} must be a positive multiple of {STRIDE}; it is {value}")
+                raise InputError(f"{name} must be a positive multiple of {STRIDE}; it is {value}")
 
     def family(self) -> Family:
         """The agent's point in the family."""
