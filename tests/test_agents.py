@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from qduet import agents, rules
+from qduet import adam, agents, rules
 from qduet.agents import AGENTS, Agent, make_agent
 from qduet.errors import InputError
 from qduet.job import Job
@@ -130,7 +130,9 @@ def test_a_shared_bias_is_one_parameter():
     params = networks.init(jax.random.key(0), 4, 3, uniform)
     family = make_agent("rdq", protocol="reference").family()
     tied = agents.tied(params, family)
-    np.testing.assert_allclose(tied.adv.b, jnp.repeat(params.adv.b[:1], 3), rtol=1e-6)
+    np.testing.assert_array_equal(tied.adv.b, jnp.repeat(params.adv.b[:1], 3))
+    separate = agents.tied(params, make_agent("rdq").family())
+    np.testing.assert_array_equal(separate.adv.b, params.adv.b)
     gradient = jax.grad(lambda p: (agents.tied(p, family).adv.b * jnp.array([1.0, 2, 4])).sum())
     np.testing.assert_allclose(gradient(params).adv.b, [7.0, 0.0, 0.0], atol=1e-6)
 
@@ -177,6 +179,8 @@ def test_settings_have_their_declared_types_whatever_they_were_given_as(given, k
         ({"w": 1e39}, "w must be a finite number"),
         ({"beta": "0.1"}, "beta must be a finite number; it is '0.1'"),
         ({"beta": np.array([0.1])}, "beta must be a finite number"),
+        ({"adam_epsilon": 0}, r"adam_epsilon must be in \[1e-30, 1\]; it is 0.0"),
+        ({"adam_epsilon": 1e-50}, r"adam_epsilon must be in \[1e-30, 1\]"),
         ({"w": False}, "w must be a finite number; it is False"),
         ({"shared_bias": 1}, "shared_bias must be True or False; it is 1"),
         ({"initialisation": None}, "initialisation must be a text; it is None"),
@@ -185,6 +189,13 @@ def test_settings_have_their_declared_types_whatever_they_were_given_as(given, k
 def test_settings_of_another_kind_are_refused(given, told):
     with pytest.raises(InputError, match=told):
         make_agent("rdq", **given)
+
+
+def test_the_smallest_adam_epsilon_leaves_weights_without_gradient_where_they_are():
+    slot = adam.Slot(*map(jnp.float32, (3, 0, 0)))
+    rate = adam.rate(jnp.float32(1), jnp.int32(1))
+    epsilon = make_agent("rdq", adam_epsilon=1e-30).adam_epsilon
+    assert float(jax.jit(adam.step)(slot, jnp.float32(0), rate, epsilon).p) == 3
 
 
 def test_a_jobs_whole_numbers_are_ints():

@@ -40,7 +40,7 @@ INITIALISATIONS = ("lecun", "released")
 
 _RANGES = (
     ("learning_rate", 0, 1),
-    ("adam_epsilon", 0, 1),
+    ("adam_epsilon", 1e-30, 1),  # 0, or what a float32 makes 0: 0 / 0 where there is no gradient
     ("discount", 0, 1),
     ("batch_size", 1, 2**20),
     ("epsilon_final", 0, 1),
@@ -149,8 +149,8 @@ def ablations(name: str, protocol: str) -> dict[str, Agent]:
 
 def tied(params: Params, family: Family) -> Params:
     """The weights as they are used: with `shared_bias`, every action has the first one's bias."""
-    b = params.adv.b
-    b = b + family.shared_bias * (b[:1] - b)
+    b, shared = params.adv.b, family.shared_bias
+    b = shared * b[:1] + (1 - shared) * b  # exactly the one or the other
     return params._replace(adv=params.adv._replace(b=b))
 
 
