@@ -1,5 +1,7 @@
 """Weights come back as they were used; a file that is anything else is refused."""
 
+import dataclasses
+
 import jax
 import numpy as np
 import pytest
@@ -92,10 +94,19 @@ def test_weights_of_another_network_are_refused(trained, tmp_path, change, told)
         weights.load(path)
 
 
-def test_settings_of_no_agent_are_refused(trained, tmp_path, monkeypatch):
-    path = tmp_path / "x.safetensors"
-    monkeypatch.setattr(weights.dataclasses, "asdict", lambda agent: {"name": "rdq"})
-    weights.save(path, trained)
-    monkeypatch.undo()
-    with pytest.raises(InputError, match="no weights of a qduet agent"):
+@pytest.mark.parametrize(
+    ("forge", "told"),
+    [
+        (lambda fields: {"name": "rdq"}, "cannot be used: the agent's 'adam_epsilon' is missing"),
+        (lambda fields: {**fields, "capacity": 4.0}, "the agent's 'capacity' is missing, unknown"),
+        (lambda fields: {**fields, "beta": 2.0}, "beta must be in"),
+        (lambda fields: [], "the agent is not an object"),
+    ],
+)
+def test_settings_of_no_agent_are_refused(trained, tmp_path, monkeypatch, forge, told):
+    path, forged = tmp_path / "x.safetensors", forge(dataclasses.asdict(trained.agent))
+    with monkeypatch.context() as patch:
+        patch.setattr(weights.dataclasses, "asdict", lambda agent: forged)
+        weights.save(path, trained)
+    with pytest.raises(InputError, match=told):
         weights.load(path)

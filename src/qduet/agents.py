@@ -129,6 +129,21 @@ def make_agent(name: str, *, protocol: str = "paper", **options: Any) -> Agent:
     return dataclasses.replace(AGENTS[name], **PROTOCOLS[protocol] | options)
 
 
+def from_fields(fields: Any) -> Agent:
+    """The agent of these settings, as `dataclasses.asdict` gives them and JSON keeps them.
+
+    `InputError` unless all are there, no others, and each of exactly its declared type.
+    """
+    kinds = {field.name: field.type for field in dataclasses.fields(Agent)}
+    if not isinstance(fields, dict):
+        raise InputError("the agent is not an object with its settings")
+    odd = sorted(map(str, fields.keys() ^ kinds.keys()))
+    odd = odd or [name for name, kind in kinds.items() if type(fields[name]) is not kind]
+    if odd:
+        raise InputError(f"the agent's {odd[0]!r} is missing, unknown, or of another type")
+    return Agent(**fields)
+
+
 ABLATED = {"epsilon_hold_steps": "hold", "initialisation": "init", "shared_bias": "bias"}
 """The settings that the protocols differ in, and short names for them."""
 
