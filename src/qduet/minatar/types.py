@@ -28,7 +28,7 @@ class Outcome(NamedTuple):
     reward: jax.Array
     """float32[], a whole number in [−128, 127]: the replay memory keeps it as an int8.
 
-    Nothing checks that; training with other rewards learns from rounded ones.
+    Nothing checks that; training with other rewards learns from what an int8 makes of them.
     """
     terminated: jax.Array
     """bool[]; the games have no time limit, so nothing is ever truncated."""
