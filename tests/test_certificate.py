@@ -11,6 +11,7 @@ import scipy.stats
 from qduet import published, runs
 from qduet.certificate import MARGIN, certify
 from qduet.certificate.cells import compare_cells
+from qduet.certificate.claims import _no_clear_winner
 from qduet.certificate.tables import sources_table
 from qduet.cli import main
 from qduet.errors import InputError
@@ -190,6 +191,22 @@ def test_one_agent_ahead_everywhere_is_a_clear_winner(tmp_path, generator):
     assert "Dueling DQN ahead: none" in claim.ours
 
 
+@pytest.mark.parametrize(
+    ("dueling", "dqn", "verdict"),
+    [
+        (0, 0, "undecided"),  # no evidence is not evidence of no difference
+        (2, 0, "undecided"),
+        (3, 0, "does not hold"),
+        (0, 3, "does not hold"),
+        (4, 1, "holds"),
+    ],
+)
+def test_neither_is_superior_if_each_is_ahead_somewhere(dueling, dqn, verdict):
+    ahead = {"dueling_dqn": published.GAMES[:dueling], "dqn": published.GAMES[5 - dqn :]}
+    samples = lambda game, agent: np.arange(30) % 5 + 9.0 * (game in ahead[agent])
+    assert _no_clear_winner(samples, samples).verdict == verdict
+
+
 def test_a_million_steps_say_nothing_of_ten(tmp_path, generator):
     planted.game(tmp_path, "Breakout", generator, steps=MILLION)
     certificate = certify([tmp_path])
@@ -204,7 +221,10 @@ def test_claims_on_tables_and_theory_are_read_from_their_files(tmp_path, generat
     for path, document in (
         ("figure2/summary.json", {"findings": [finding]}),
         ("figure3/summary.json", {"findings": []}),  # a smoke run
-        ("theory/theory.json", {"claims": [theory, {**theory, "where": "ours"}]}),
+        (
+            "theory/theory.json",
+            {"claims": [theory, {**theory, "where": "ours"}, {**theory, "paper": "P"}]},
+        ),
     ):
         (tmp_path / path).parent.mkdir()
         (tmp_path / path).write_text(json.dumps(document), encoding="utf-8")
@@ -212,7 +232,9 @@ def test_claims_on_tables_and_theory_are_read_from_their_files(tmp_path, generat
     assert [(c.statement, c.ours, c.verdict) for c in claims if c.verdict != "no data"] == [
         ("C", "E", "does not hold"),
         ("T", "0 failures on 7 MDPs", "holds"),
+        ("T", "0 failures on 7 MDPs", "holds (corrected)"),
     ]
+    assert claims[-1].theirs == "its text: P"
     assert "not run: qduet reproduce figure3" in [claim.ours for claim in claims]
 
 

@@ -239,7 +239,10 @@ def test_on_cpus_training_needs_the_state_twice(breakout):
     assert total == pytest.approx(6 * devices.bytes_per_run(breakout, 0), rel=0.05)
 
 
-def test_too_many_runs_are_refused_before_they_start(breakout, monkeypatch):
+@pytest.mark.parametrize("count", [1, 3])
+def test_too_many_runs_are_refused_before_they_start(breakout, monkeypatch, count):
+    """However many devices a host is said to have: they share its memory."""
+    breakout = breakout._replace(devices=count)
     each = devices.bytes_per_run(breakout, 1)
     monkeypatch.setattr(devices, "memory", lambda device: 5 * each)
     with (

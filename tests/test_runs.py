@@ -4,6 +4,7 @@ import hashlib
 import subprocess
 
 import numpy as np
+import planted
 import pytest
 
 from qduet import runs
@@ -90,3 +91,13 @@ def test_an_unknown_agent_gets_the_nearest_name(tmp_path):
     runs.write(tmp_path, CONFIG, ROWS)
     with pytest.raises(InputError, match="rdq"):
         runs.load(tmp_path).scores("rqd")
+
+
+def test_a_job_that_is_writing_is_given_a_moment(tmp_path, monkeypatch):
+    """Its three files are renamed one after the other; a reader may come in between."""
+    planted.game(tmp_path, "Breakout", np.random.default_rng(0), seeds=(0, 1))
+    rows = (tmp_path / runs.EVALUATIONS).read_text()
+    (tmp_path / runs.EVALUATIONS).write_text(rows + "half")
+    finish = lambda pause: (tmp_path / runs.EVALUATIONS).write_text(rows)
+    monkeypatch.setattr(runs.time, "sleep", finish)
+    assert runs.load(tmp_path).finished

@@ -71,7 +71,8 @@ def told_if_too_large(
     num_runs = program.shapes.observation.shape[0]
     each = bytes_per_run(program, episodes)
     limit = memory(devices[0])
-    room = None if limit is None else limit * program.devices
+    together = devices[0].platform == "cpu"  # devices of a host share its memory
+    room = None if limit is None else limit * (1 if together else program.devices)
     if room is not None and bytes_per_run(program, 0) * num_runs > room:
         raise _too_large(num_runs, each, room)
     try:

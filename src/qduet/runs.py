@@ -18,6 +18,7 @@ import dataclasses
 import hashlib
 import io
 import json
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -171,9 +172,7 @@ def _digest(text: str) -> str:
 
 def load(directory: Path, *, check: bool = True) -> Runs:
     """The runs of a directory; `check` compares its files with their checksums."""
-    texts = {name: _read(directory, name) for name in (CONFIG, EVALUATIONS)}
-    if check:
-        _check_sums(directory, texts, _read(directory, SUMS))
+    texts = _unedited(directory) if check else _texts(directory)
     damaged = InputError(f"{directory} is damaged: its files are not what qduet train writes")
     try:
         runs = Runs(directory, json.loads(texts[CONFIG]), read_table(texts[EVALUATIONS]))
@@ -191,6 +190,24 @@ def load(directory: Path, *, check: bool = True) -> Runs:
     return runs
 
 
+def _texts(directory: Path) -> dict[str, str]:
+    return {name: _read(directory, name) for name in (CONFIG, EVALUATIONS)}
+
+
+def _unedited(directory: Path) -> dict[str, str]:
+    """The files, with the checksums they should have; one that writes them is given a moment."""
+    for pause in (0.1, 0.3, 0.0):
+        texts = _texts(directory)
+        edited = _edited(texts, _read(directory, SUMS))
+        if not edited:
+            return texts
+        time.sleep(pause)
+    raise InputError(
+        f"{directory / edited[0]} is not as qduet train wrote it (its checksum differs); "
+        "restore the file, or train again in another directory"
+    )
+
+
 def _read(directory: Path, name: str) -> str:
     try:
         return (directory / name).read_text(encoding="utf-8")
@@ -203,15 +220,11 @@ def _read(directory: Path, name: str) -> str:
         raise InputError(f"cannot read {directory / name}: {error}") from None
 
 
-def _check_sums(directory: Path, texts: Mapping[str, str], written: str) -> None:
+def _edited(texts: Mapping[str, str], written: str) -> list[str]:
+    """The files that are not as `written`, the text of `SUMS`, says."""
     lines = (line.split() for line in written.splitlines())
     sums = {line[1]: line[0] for line in lines if len(line) == 2}
-    for name in (CONFIG, EVALUATIONS):
-        if sums.get(name) != _digest(texts[name]):
-            raise InputError(
-                f"{directory / name} is not as qduet train wrote it (its checksum differs); "
-                "restore the file, or train again in another directory"
-            )
+    return [name for name, text in texts.items() if sums.get(name) != _digest(text)]
 
 
 def read_table(text: str) -> dict[str, np.ndarray]:

@@ -10,11 +10,8 @@ types and bytes, so nothing in it is trusted to be more than that. Leaves are fe
 one after another: a state is never copied whole.
 """
 
-import contextlib
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -24,7 +21,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 
 from qduet.errors import InputError
-from qduet.store import cannot_write
+from qduet.store import replacing
 
 DTYPES = {
     "bool": "BOOL",
@@ -88,34 +85,8 @@ def fit(template: Any, arrays: Mapping[str, np.ndarray], path: Path) -> Any:
 
 def write(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> None:
     """Writes the arrays so that `path` is at every moment absent, as before, or complete."""
-    temporary = ""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            _stream(file, arrays, metadata)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-        _flush_directory(path.parent)
-    except BaseException as error:
-        if temporary:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-        if isinstance(error, OSError):
-            raise cannot_write(path, error) from None
-        raise
-
-
-def _flush_directory(directory: Path) -> None:
-    """Makes a rename survive a loss of power, where directories can be flushed."""
-    with contextlib.suppress(OSError):
-        handle = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+    with replacing(path) as file:
+        _stream(file, arrays, metadata)
 
 
 def _header(arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> bytes:

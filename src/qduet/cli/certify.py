@@ -18,6 +18,7 @@ qduet certify results/figure6 --reproduced out --json"""
 COLOURS = {
     "agree": "green",
     "holds": "green",
+    "holds (corrected)": "green",
     "differ": "bold red",
     "does not hold": "bold red",
     "undecided": "yellow",

@@ -158,6 +158,7 @@ def _document(
             "claim": result.claim,
             "where": CLAIMS[result.claim].where,
             "statement": CLAIMS[result.claim].statement,
+            "paper": CLAIMS[result.claim].paper,
             "holds": result.holds,
             "problems": result.problems,
             "failures": result.failures,
@@ -200,7 +201,7 @@ def _print(
         table.add_row(
             result.claim,
             claim.where,
-            claim.statement,
+            claim.statement + (f" (the paper: {claim.paper})" if claim.paper else ""),
             holds,
             f"{result.problems:,}",
             f"{worst.error:.1e}",

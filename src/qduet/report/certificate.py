@@ -8,7 +8,7 @@ from qduet.certificate.tables import Table, certificate_tables, explanation, sen
 from qduet.report.chart import Fact, Part
 from qduet.report.html import Raw, el, table
 
-GOOD, BAD = ("agree", "holds"), ("differ", "does not hold")
+GOOD, BAD = ("agree", "holds", "holds (corrected)"), ("differ", "does not hold")
 
 
 def show(certificate: Certificate, name: str, title: str, sources: list[Path]) -> Part:

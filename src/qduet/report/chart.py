@@ -30,7 +30,7 @@ class Fact(NamedTuple):
     """A line of the summary at the top of the page."""
 
     kind: str
-    """``run`` (what was run), ``where``, ``time``, ``agrees`` or ``differs``."""
+    """``run`` (what was run), ``where``, ``time``, ``agrees``, ``corrected`` or ``differs``."""
     text: str
     item: str | None = None
     """The id of the item it is about."""

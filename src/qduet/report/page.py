@@ -115,7 +115,8 @@ def _verdict(parts: list[Part]) -> Child:
     if "differs" in kinds:
         return el("strong", "Not everything agrees with the paper; the list below says what.")
     if "agrees" in kinds:
-        return el("strong", "What could be judged here agrees with the paper.")
+        but = ", but for the corrections named below" if "corrected" in kinds else ""
+        return el("strong", f"What could be judged here agrees with the paper{but}.")
     return "Nothing here is judged against the paper: too little was run, or something else."
 
 
@@ -124,6 +125,7 @@ KINDS = {
     "where": "Where",
     "time": "How long",
     "agrees": "What agrees",
+    "corrected": "What agrees once corrected",
     "differs": "What does not",
 }
 
@@ -168,7 +170,7 @@ def _settings_files(found: Found) -> Iterable[Path]:
 
 
 def _provenance(files: list[Path], problems: list[str], made: dict[str, Any]) -> Raw:
-    here = [[key, str(value)] for key, value in made.items()]
+    here = [[key, str(value or "unknown")] for key, value in made.items()]
     parts = [table(("", "this page"), here, caption="What wrote this page")]
     for path in files:
         document = attempt(problems, read_json, path)

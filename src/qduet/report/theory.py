@@ -38,11 +38,15 @@ def show_claims(path: Path, name: str) -> Part:
 def _claims(path: Path, document: dict[str, Any], name: str) -> Part:
     rows = []
     for claim in document["claims"]:
-        verdict = "holds" if claim["holds"] else f"FAILS on {claim['failures']}"
+        says = claim.get("paper")
+        verdict = "holds (corrected)" if says else "holds"
+        if not claim["holds"]:
+            verdict = f"FAILS on {claim['failures']}"
+        told = f"{claim['statement']} (the paper: {says})" if says else claim["statement"]
         rows.append(
             [
                 claim["where"],
-                el("span", claim["statement"], el("br"), code(claim["claim"])),
+                el("span", told, el("br"), code(claim["claim"])),
                 el("strong", verdict, class_="yes" if claim["holds"] else "no"),
                 f"{claim['problems']:,}",
                 f"{claim['worst']['error']:.1e}",
@@ -51,7 +55,10 @@ def _claims(path: Path, document: dict[str, Any], name: str) -> Part:
         )
     failed = sum(not claim["holds"] for claim in document["claims"])
     total = len(document["claims"])
+    own = sum(claim["where"] == "ours" for claim in document["claims"])
     verdict = f"{failed} of {total} claims fail" if failed else f"Every one of {total} claims holds"
+    verdict += f" ({total - own} of the paper, {own} of ours)" if own else ""
+    corrected = [c for c in document["claims"] if c.get("paper") and c["holds"]]
     caption = "The margin is what rounding or the bound allows, divided by the worst error found."
     headings = ("paper", "claim", "verdict", "MDPs", "worst error", "margin")
     html = el(
@@ -68,6 +75,10 @@ def _claims(path: Path, document: dict[str, Any], name: str) -> Part:
         Fact("run", f"Theory: {total} claims, on up to {on:,} MDPs each", name, str(path)),
         Fact("time", f"Theory: {document['seconds']:.1f} s", name, str(path)),
         Fact("differs" if failed else "agrees", f"Theory: {verdict[0].lower()}{verdict[1:]}", name),
+        *(
+            Fact("corrected", f"{c['where']}: {c['statement']}; the paper: {c['paper']}", name)
+            for c in corrected
+        ),
     )
     return Part(html, {}, {name: {**document, "source": str(path)}}, facts)
 

@@ -1,8 +1,9 @@
 """Predicted values, ours and published: the mean Q of the actions taken in an evaluation.
 
 For Dueling DQN there is a second comparison, of V + A: what its Q is *before* the mean advantage is
-subtracted, which the published numbers appear to be. Files from before `mean_adv` was logged have
-its size alone; it is then taken to be positive, as it is in Breakout's recorded play.
+subtracted, which the published numbers are (docs/differences.md, item 17). Files from before
+`mean_adv` was logged have its size alone; it is then taken to be positive, as it is in Breakout's
+recorded play.
 
 A second table is of the published data alone: how much higher the values are in evaluations than in
 the minibatches of training, of the same agent at the same time.

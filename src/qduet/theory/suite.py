@@ -31,6 +31,8 @@ class Claim(NamedTuple):
     check: Callable[..., Check]
     once: bool = False
     """Whether it is about one MDP of its own, and `check` takes no problem."""
+    paper: str | None = None
+    """What the paper says in its place, where that is not quite right."""
 
 
 CLAIMS: dict[str, Claim] = {
@@ -43,7 +45,10 @@ CLAIMS: dict[str, Claim] = {
         "Prop 2", "BC-QVMAX: one fixed point, (q_*, v_*)", qv.bc_qvmax_fixed_point
     ),
     "bc_qvmax_unit_step": Claim(
-        "Sec 3.2", "BC-QVMAX at α = 1 is Q-learning, undelayed", updates.bc_qvmax_unit_step
+        "Sec 3.2",
+        "BC-QVMAX at α = 1 is Q-learning, undelayed",
+        updates.bc_qvmax_unit_step,
+        paper="with a delay",
     ),
     "bootstrapping": Claim("Fig 1", "who bootstraps from whom", qv.bootstrapping),
     "mean_updates": Claim("Eq 2–14", "the nine rules follow their operators", updates.mean_updates),
@@ -60,7 +65,10 @@ CLAIMS: dict[str, Claim] = {
         "Eq 12–14", "Soft RDQ: one fixed point per β/α; its bias", av.soft_rdq_fixed_point
     ),
     "effective_step": Claim(
-        "Sec 4.2", "steps of 2α (RDQ) and (2−1/|A|)α (Dueling)", updates.effective_step
+        "Sec 4.2",
+        "steps of 2α (RDQ) and (2−1/|A|)α (Dueling)",
+        updates.effective_step,
+        paper="2α for both",
     ),
     "av_on_policy_stable": Claim("ours", "AV-learning is stable on-policy", av.av_on_policy_stable),
     "av_off_policy_unstable": Claim(
