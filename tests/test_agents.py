@@ -1,11 +1,15 @@
+import dataclasses
+import json
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from qduet import agents, rules
+from qduet import adam, agents, rules
 from qduet.agents import AGENTS, Agent, make_agent
 from qduet.errors import InputError
+from qduet.job import Job
 from qduet.networks import Values
 from qduet.replay import Batch
 
@@ -126,7 +130,9 @@ def test_a_shared_bias_is_one_parameter():
     params = networks.init(jax.random.key(0), 4, 3, uniform)
     family = make_agent("rdq", protocol="reference").family()
     tied = agents.tied(params, family)
-    np.testing.assert_allclose(tied.adv.b, jnp.repeat(params.adv.b[:1], 3), rtol=1e-6)
+    np.testing.assert_array_equal(tied.adv.b, jnp.repeat(params.adv.b[:1], 3))
+    separate = agents.tied(params, make_agent("rdq").family())
+    np.testing.assert_array_equal(separate.adv.b, params.adv.b)
     gradient = jax.grad(lambda p: (agents.tied(p, family).adv.b * jnp.array([1.0, 2, 4])).sum())
     np.testing.assert_allclose(gradient(params).adv.b, [7.0, 0.0, 0.0], atol=1e-6)
 
@@ -142,3 +148,62 @@ def test_bad_agents_are_refused():
         with pytest.raises(InputError, match=f"{field} must be a positive multiple of 4"):
             make_agent("rdq", **{field: 1001})
     assert isinstance(make_agent("rdq", beta=0.5), Agent)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ({"w": 1, "c": np.int8(0)}, {"w": 1.0, "c": 0.0}),
+        ({"beta": np.float32(0.25)}, {"beta": 0.25}),
+        ({"beta": jnp.float32(0.25), "batch_size": jnp.int32(16)}, {"batch_size": 16}),
+        ({"batch_size": 32.0, "capacity": np.int64(400)}, {"batch_size": 32, "capacity": 400}),
+        ({"shared_bias": np.bool_(True), "name": np.str_("mine")}, {"shared_bias": True}),
+    ],
+)
+def test_settings_have_their_declared_types_whatever_they_were_given_as(given, kept):
+    settings = dataclasses.asdict(Agent(**{"name": "rdq", "w": 1, "c": 0, "beta": 0, **given}))
+    assert json.loads(json.dumps(settings)) == settings
+    for field in dataclasses.fields(Agent):
+        assert type(settings[field.name]) is field.type
+    assert settings.items() >= kept.items()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"batch_size": 32.5}, "batch_size must be a whole number; it is 32.5"),
+        ({"capacity": True}, "capacity must be a whole number; it is True"),
+        ({"sync_every": float("inf")}, "sync_every must be a whole number; it is inf"),
+        ({"w": float("nan")}, "w must be a finite number; it is nan"),
+        ({"c": 10**400}, "c must be a finite number; it is 1000"),
+        ({"w": 1e39}, "w must be a finite number"),
+        ({"beta": "0.1"}, "beta must be a finite number; it is '0.1'"),
+        ({"beta": np.array([0.1])}, "beta must be a finite number"),
+        ({"adam_epsilon": 0}, r"adam_epsilon must be in \[1e-30, 1\]; it is 0.0"),
+        ({"adam_epsilon": 1e-50}, r"adam_epsilon must be in \[1e-30, 1\]"),
+        ({"w": False}, "w must be a finite number; it is False"),
+        ({"shared_bias": 1}, "shared_bias must be True or False; it is 1"),
+        ({"initialisation": None}, "initialisation must be a text; it is None"),
+    ],
+)
+def test_settings_of_another_kind_are_refused(given, told):
+    with pytest.raises(InputError, match=told):
+        make_agent("rdq", **given)
+
+
+def test_the_smallest_adam_epsilon_leaves_weights_without_gradient_where_they_are():
+    slot = adam.Slot(*map(jnp.float32, (3, 0, 0)))
+    rate = adam.rate(jnp.float32(1), jnp.int32(1))
+    epsilon = make_agent("rdq", adam_epsilon=1e-30).adam_epsilon
+    assert float(jax.jit(adam.step)(slot, jnp.float32(0), rate, epsilon).p) == 3
+
+
+def test_a_jobs_whole_numbers_are_ints():
+    small = ("rdq", make_agent("rdq", w=1)), ("dqn", make_agent("dqn"))
+    job = Job("MinAtar/Breakout-v1", small, np.arange(2), 2e3, np.int32(1_000), 5)
+    same = Job("MinAtar/Breakout-v1", small, (0, 1), 2_000, 1_000, 5)
+    assert json.dumps(job.config(None)) == json.dumps(same.config(None))
+    assert hash(job) == hash(same)
+    for changes in ({"seeds": (0.5,)}, {"steps": 2000.5}, {"episodes": True}):
+        with pytest.raises(InputError, match="must be a whole number"):
+            dataclasses.replace(same, **changes)

@@ -1,3 +1,4 @@
+import csv
 import re
 
 import jax
@@ -62,6 +63,28 @@ def test_own_rule_joins_figure_5(own_rule, tmp_path, capsys):
     )
     for suffix in ("png", "pdf", "svg"):
         assert (tmp_path / f"figure5-own-rule.{suffix}").stat().st_size > 1000
+
+
+def test_own_agent_trains_and_its_weights_give_its_values(tmp_path, capsys):
+    small = {"capacity": 400, "learn_from": 100, "sync_every": 100, "batch_size": 16}
+    out = tmp_path / "out"
+    q = example("own_agent").main(out, steps=1_000, episodes=3, **small)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines[:-1]] == [
+        f"step {step:,}" for step in range(0, 1_001, 200)
+    ]
+    with (out / "evaluations.csv").open() as file:
+        ends = [float(row["return_mean"]) for row in csv.DictReader(file) if row["step"] == "1000"]
+    mean, half = np.mean(ends), 12.7062 * abs(ends[1] - ends[0]) / 2  # t with 1 degree of freedom
+    told = f"mean returns {ends[0]:.2f}, {ends[1]:.2f}; 95 % interval {mean:.2f} ± {half:.2f}"
+    assert lines[-2].endswith(told)
+    found = weights.load(out / "weights" / "half_dueling-1.safetensors")
+    assert (found.agent.w, found.agent.c, found.agent.beta) == (1, 0.5, 0)
+    env = make("MinAtar/Breakout-v1")
+    board = env.observe(env.reset(np.zeros(env.num_draws, np.uint32)))
+    values = networks.apply(found.params, board)
+    want = float(values.v) + values.adv - np.mean(values.adv) / 2
+    np.testing.assert_allclose(q, want, rtol=1e-5)
 
 
 @pytest.mark.parametrize("name", ["dqn", "dueling_dqn", "rdq"])

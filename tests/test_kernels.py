@@ -1,39 +1,49 @@
 """The GPU kernels, interpreted, against the plain forms; and that they can be lowered for a GPU."""
 
+import functools
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from qduet import adam, kernels, layers
+from qduet import adam, kernels, layers, networks, training
 from qduet.adam import Rate, Slot
+from qduet.agents import make_agent
+from qduet.minatar import make
 from qduet.minatar.packing import pack, unpack
 from qduet.networks import Layer
 
 
-def case(num_channels, n, seed=0):
+def case(num_channels, n, num_filters=16, seed=0):
     """Random boards (packed), a convolution, features' cotangents."""
     keys = jax.random.split(jax.random.key(seed), 5)
     shape = (n, num_channels, 10)
     rows = jax.random.bits(keys[0], shape) & jax.random.bits(keys[1], shape) & 0x3FF
     conv = Layer(
-        jax.random.normal(keys[2], (9 * num_channels, 16)), jax.random.normal(keys[3], (16,))
+        jax.random.normal(keys[2], (9 * num_channels, num_filters)),
+        jax.random.normal(keys[3], (num_filters,)),
     )
-    return jax.vmap(pack)(rows), conv, jax.random.normal(keys[4], (2, n, 1024))
+    return jax.vmap(pack)(rows), conv, jax.random.normal(keys[4], (2, n, 64 * num_filters))
 
 
 def torso(conv, packed, num_channels):
     """The features by a real convolution, of unpacked boards."""
     boards = jax.vmap(lambda p: unpack(p, num_channels))(packed).astype(jnp.float32)
-    filters = conv.w.reshape(3, 3, num_channels, 16)
+    filters = conv.w.reshape(3, 3, num_channels, -1)
     dims = ("NHWC", "HWIO", "NHWC")
     out = jax.lax.conv_general_dilated(boards, filters, (1, 1), "VALID", dimension_numbers=dims)
-    return jax.nn.relu(out + conv.b.reshape(1, 1, 1, 16)).reshape(len(packed), -1)
+    return jax.nn.relu(out + conv.b.reshape(1, 1, 1, -1)).reshape(len(packed), -1)
 
 
-@pytest.mark.parametrize(("num_channels", "n"), [(4, 1), (4, 32), (7, 19), (10, 16)])
-def test_features_are_a_convolution(num_channels, n):
-    packed, conv, _ = case(num_channels, n)
+@pytest.mark.parametrize(
+    ("num_channels", "n", "num_filters"),
+    [(4, 1, 16), (4, 32, 16), (7, 19, 16), (10, 16, 16), (4, 3, 32)],
+)
+def test_features_are_a_convolution(num_channels, n, num_filters, monkeypatch):
+    monkeypatch.setattr(networks, "FILTERS", num_filters)
+    packed, conv, _ = case(num_channels, n, num_filters)
     want = torso(conv, packed, num_channels)
     np.testing.assert_allclose(layers.features(packed, conv), want, rtol=1e-4, atol=1e-4)
     w = jnp.concatenate([conv.w, conv.b[None]])
@@ -41,9 +51,13 @@ def test_features_are_a_convolution(num_channels, n):
     np.testing.assert_allclose(fused, want, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize(("num_channels", "n"), [(4, 32), (7, 16), (10, 16), (4, 5)])
-def test_the_convolutions_gradient_is_autodiffs(num_channels, n):
-    packed, conv, dx = case(num_channels, n)
+@pytest.mark.parametrize(
+    ("num_channels", "n", "num_filters"),
+    [(4, 32, 16), (7, 16, 16), (10, 16, 16), (4, 5, 16), (4, 16, 32)],
+)
+def test_the_convolutions_gradient_is_autodiffs(num_channels, n, num_filters, monkeypatch):
+    monkeypatch.setattr(networks, "FILTERS", num_filters)
+    packed, conv, dx = case(num_channels, n, num_filters)
     x, pull_back = jax.vjp(lambda conv: torso(conv, packed, num_channels), conv)
     want = pull_back(dx.sum(axis=0))[0]
     plain = layers.conv_gradient(packed, x, (dx[0], dx[1]), conv)
@@ -88,6 +102,46 @@ def test_the_kernels_are_what_a_gpu_gets():
     assert calls("cpu") == 0
 
 
-@pytest.mark.parametrize(("batch", "fits"), [(1, False), (8, False), (16, True), (48, False)])
-def test_minibatches_that_fit(batch, fits):
-    assert kernels.fits(batch) is fits
+@pytest.mark.parametrize(
+    ("num_filters", "hidden", "batch", "kept"),
+    [
+        (16, 128, 32, {"features": 2, "conv_gradient": 1, "hidden_update": 2}),
+        (32, 64, 32, {"features": 2, "conv_gradient": 1, "hidden_update": 2}),
+        (16, 100, 32, {"features": 2, "conv_gradient": 1}),
+        (24, 128, 32, {"hidden_update": 2}),
+        (16, 128, 24, {"features": 2}),
+        (8, 8, 32, {}),
+    ],
+)
+def test_where_kernels_do_not_fit_a_gpu_gets_the_plain_form(
+    num_filters, hidden, batch, kept, monkeypatch
+):
+    monkeypatch.setattr(networks, "FILTERS", num_filters)
+    monkeypatch.setattr(networks, "HIDDEN", hidden)
+    agent = make_agent("rdq", capacity=400, batch_size=batch)
+    setting = training.Setting(make("MinAtar/Breakout-v1"), agent)
+    run = training.init(setting, agent.uniform(), jax.random.key(0))
+    words = jax.random.bits(jax.random.key(1), (batch,))
+    learn = jax.jit(functools.partial(training.learn, setting))
+    traced = learn.trace(training.hyper(agent), run, jnp.int32(1000), words)
+    text = traced.lower(lowering_platforms=("cuda",)).as_text()
+    names = re.findall(r'name = "(\w+)"', text)
+    assert {name: names.count(name) for name in set(names)} == kept
+    params = learn(training.hyper(agent), run, jnp.int32(1000), words)[0].params
+    assert params.adv_hidden.w.shape == (64 * num_filters, hidden)
+    assert all(jnp.isfinite(x).all() for x in jax.tree.leaves(params))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fits"),
+    [
+        ((1,), False),
+        ((8,), False),
+        ((16,), True),
+        ((48,), False),
+        ((32, 128), True),
+        ((32, 100), False),
+    ],
+)
+def test_sizes_that_fit(sizes, fits):
+    assert kernels.fits(*sizes) is fits

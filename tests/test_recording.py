@@ -189,16 +189,44 @@ def repacked(document, change):
         ({"ended": "yes"}, "ended is neither"),
         ({"score": 10**6}, "its score is not the sum"),
         ({"seed": -1}, "seed is not a whole number"),
-        ({"epsilon": 3.0}, "epsilon or the discount"),
+        ({"epsilon": 3.0}, "epsilon is not a decimal number from 0.0 to 1.0"),
+        ({"epsilon": float("nan")}, "epsilon is not a decimal number"),
+        ({"epsilon": "0.01"}, "epsilon is not a decimal number"),
+        ({"epsilon": True}, "epsilon is not a decimal number"),
         ({"data": "%%%"}, "Error"),
         ({"data": base64.b64encode(b"nothing").decode()}, "error"),
-        ({"agent": {"name": "rdq"}}, "TypeError"),
-        ({"agent": None}, "TypeError"),
+        ({"agent": {"name": "rdq"}}, "the agent's 'adam_epsilon' is missing"),
+        ({"agent": None}, "the agent is not an object"),
     ],
 )
 def test_a_forged_document_is_refused(played, changes, told):
     with pytest.raises(InputError, match=told):
         recording_file.parse(signed(recording_file.document(played), **changes))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"name": {"html": "<b>"}},
+        {"shared_bias": "yes"},
+        {"capacity": 4.0},
+        {"w": True},
+        {"w": 1},
+        {"colour": "red"},
+    ],
+    ids=str,
+)
+def test_a_forged_agent_is_refused(played, changes):
+    document = recording_file.document(played)
+    forged = signed(document, agent={**document["agent"], **changes})
+    (name,) = changes
+    with pytest.raises(InputError, match=f"the agent's '{name}' is missing, unknown, or of ano"):
+        recording_file.parse(forged)
+
+
+def test_an_epsilon_of_0_comes_back(played):
+    whole = played._replace(epsilon=0)
+    assert recording_file.parse(recording_file.document(whole)).epsilon == 0
 
 
 def test_forged_numbers_are_refused(played):

@@ -42,6 +42,17 @@ def test_every_transition_is_whole_and_all_kept_ones_occur(steps):
     assert set(time) == set(range(max(0, steps - capacity), steps))
 
 
+def test_rewards_that_an_environment_may_give_are_kept_exactly():
+    """Those of `minatar.types.Outcome`: whole numbers in [−128, 127]."""
+    memory = replay.empty(256, jnp.zeros(2, jnp.uint8))
+    rewards, zeros = np.arange(-128, 128, dtype=np.float32), jnp.zeros(4, jnp.int32)
+    for t in range(0, 256, 4):
+        four, seen = jnp.asarray(rewards[t : t + 4]), jnp.zeros((4, 2), jnp.uint8)
+        memory = replay.write(memory, jnp.int32(t), zeros, four, zeros == 1, seen)
+    words = jnp.asarray(np.arange(256, dtype=np.uint32) << 24)  # each transition once, in order
+    np.testing.assert_array_equal(replay.sample(memory, jnp.int32(256), words).rewards, rewards)
+
+
 def test_sampling_is_uniform():
     """Chi-squared over 40 transitions, 40,000 draws: 39 degrees of freedom, 0.1 % point 72.1."""
     words = jax.random.bits(jax.random.key(1), (40_000,))

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from qduet import networks
-from qduet.errors import InputError, unknown_name
+from qduet.errors import InputError, plain, unknown_name
 from qduet.networks import Params, Values
 from qduet.replay import STRIDE, Batch
 
@@ -40,7 +40,7 @@ INITIALISATIONS = ("lecun", "released")
 
 _RANGES = (
     ("learning_rate", 0, 1),
-    ("adam_epsilon", 0, 1),
+    ("adam_epsilon", 1e-30, 1),  # 0, or what a float32 makes 0: 0 / 0 where there is no gradient
     ("discount", 0, 1),
     ("batch_size", 1, 2**20),
     ("epsilon_final", 0, 1),
@@ -86,18 +86,21 @@ class Agent:
     """Whether the advantage head of a two-stream agent has one bias for all actions (item 11)."""
 
     def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = plain(field.type, field.name, getattr(self, field.name))
+            object.__setattr__(self, field.name, value)
         if not 0 <= self.beta < 1:
             raise InputError(f"beta must be in [0, 1); it is {self.beta}")
         if self.initialisation not in INITIALISATIONS:
             raise unknown_name("initialisation", self.initialisation, INITIALISATIONS)
-        for field, low, high in _RANGES:
-            value = getattr(self, field)
+        for name, low, high in _RANGES:
+            value = getattr(self, name)
             if not low <= value <= high:
-                raise InputError(f"{field} must be in [{low:g}, {high:g}]; it is {value}")
-        for field in ("capacity", "learn_from", "sync_every"):
-            value = getattr(self, field)
+                raise InputError(f"{name} must be in [{low:g}, {high:g}]; it is {value}")
+        for name in ("capacity", "learn_from", "sync_every"):
+            value = getattr(self, name)
             if value < STRIDE or value % STRIDE:
-                raise InputError(f"{field} must be a positive multiple of {STRIDE}; it is {value}")
+                raise InputError(f"{name} must be a positive multiple of {STRIDE}; it is {value}")
 
     def family(self) -> Family:
         """The agent's point in the family."""
@@ -126,6 +129,21 @@ def make_agent(name: str, *, protocol: str = "paper", **options: Any) -> Agent:
     return dataclasses.replace(AGENTS[name], **PROTOCOLS[protocol] | options)
 
 
+def from_fields(fields: Any) -> Agent:
+    """The agent of these settings, as `dataclasses.asdict` gives them and JSON keeps them.
+
+    `InputError` unless all are there, no others, and each of exactly its declared type.
+    """
+    kinds = {field.name: field.type for field in dataclasses.fields(Agent)}
+    if not isinstance(fields, dict):
+        raise InputError("the agent is not an object with its settings")
+    odd = sorted(map(str, fields.keys() ^ kinds.keys()))
+    odd = odd or [name for name, kind in kinds.items() if type(fields[name]) is not kind]
+    if odd:
+        raise InputError(f"the agent's {odd[0]!r} is missing, unknown, or of another type")
+    return Agent(**fields)
+
+
 ABLATED = {"epsilon_hold_steps": "hold", "initialisation": "init", "shared_bias": "bias"}
 """The settings that the protocols differ in, and short names for them."""
 
@@ -146,8 +164,8 @@ def ablations(name: str, protocol: str) -> dict[str, Agent]:
 
 def tied(params: Params, family: Family) -> Params:
     """The weights as they are used: with `shared_bias`, every action has the first one's bias."""
-    b = params.adv.b
-    b = b + family.shared_bias * (b[:1] - b)
+    b, shared = params.adv.b, family.shared_bias
+    b = shared * b[:1] + (1 - shared) * b  # exactly the one or the other
     return params._replace(adv=params.adv._replace(b=b))
 
 

@@ -6,6 +6,7 @@ any work is done; the command prints its message and exits with code 2.
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class InputError(ValueError):
@@ -19,3 +20,32 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> InputError:
     near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
     hint = f"did you mean '{by_lower[near[0]]}'? " if near else ""
     return InputError(f"unknown {kind} '{name}': {hint}allowed: {', '.join(names)}")
+
+
+KINDS: dict[type, tuple[str, tuple[type, ...]]] = {
+    str: ("a text", (str,)),
+    bool: ("True or False", (bool,)),
+    int: ("a whole number", (int, float)),
+    float: ("a finite number", (int, float)),
+}
+"""Plain types of settings: what they are called, and what may be made one of them."""
+
+LARGEST = 3.4e38
+"""Beyond it a float32 is infinite."""
+
+
+def plain(kind: Any, what: str, value: Any) -> Any:
+    """`value` as a `kind` of `KINDS`, if it is such a number, flag or text of any library.
+
+    A JSON document can then hold it, and equal settings are equal there too (1 and 1.0).
+    """
+    told, accepted = KINDS[kind]
+    found = value.item() if getattr(value, "ndim", None) == 0 else value
+    fits = isinstance(found, accepted) and (kind is bool or not isinstance(found, bool))
+    if fits and kind is int:
+        fits = isinstance(found, int) or found.is_integer()
+    if fits and kind is float:
+        fits = abs(found) <= LARGEST
+    if not fits:
+        raise InputError(f"{what} must be {told}; it is {value!r}")
+    return kind(found)

@@ -10,7 +10,7 @@ import re
 from typing import Any, NamedTuple
 
 from qduet.agents import Agent
-from qduet.errors import InputError
+from qduet.errors import InputError, plain
 from qduet.minatar import canonical_id
 from qduet.runs import FORMAT
 
@@ -52,6 +52,10 @@ class Job:
     """For the record: the agents' settings are what counts."""
 
     def __post_init__(self) -> None:
+        seeds = tuple(plain(int, "a seed", seed) for seed in self.seeds)
+        object.__setattr__(self, "seeds", seeds)
+        for name in ("steps", "evaluate_every", "episodes"):
+            object.__setattr__(self, name, plain(int, name, getattr(self, name)))
         canonical_id(self.env_id)
         _check_names(self)
         _check_agents([agent for _, agent in self.agents])

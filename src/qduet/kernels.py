@@ -27,8 +27,8 @@ from jax.experimental.pallas import triton
 
 from qduet import adam
 from qduet.adam import Rate, Slot
+from qduet.networks import KERNEL, SIDE
 
-SIDE, KERNEL, FILTERS = 8, 3, 16
 ROW, BOARD = 10, 100
 """Bits of a row and of a channel of a packed observation."""
 CELLS = SIDE * SIDE
@@ -40,9 +40,12 @@ PART = 2
 Ref = Any
 
 
-def fits(batch: int) -> bool:
-    """Whether the gradients' kernels can take a minibatch of this size: a power of two from 16."""
-    return batch >= 16 and batch & (batch - 1) == 0
+def fits(*sizes: int) -> bool:
+    """Whether a kernel can multiply matrices of these sizes: powers of two from 16.
+
+    The convolution's number of filters, for the gradients also the minibatch and the hidden units.
+    """
+    return all(size >= 16 and size & (size - 1) == 0 for size in sizes)
 
 
 def depth_of(num_channels: int) -> int:
@@ -87,7 +90,7 @@ def _dot(a: jax.Array, b: jax.Array, over: tuple[int, int]) -> jax.Array:
 
 def features(packed: jax.Array, w: jax.Array, *, interpret: bool = False) -> jax.Array:
     """``uint8[n, bytes], [9 C + 1, 16] -> [n, 1024]``: ReLU of the convolution; `w` ends with b."""
-    n = len(packed)
+    n, num_filters = len(packed), w.shape[1]
     num_channels = w.shape[0] // (KERNEL * KERNEL)
     depth = depth_of(num_channels)
     size = CELLS if n % 2 else 2 * CELLS
@@ -96,8 +99,8 @@ def features(packed: jax.Array, w: jax.Array, *, interpret: bool = False) -> jax
         cell, k = pl.program_id(0) * size + jnp.arange(size), jnp.arange(depth)
         rows = _rows(packed, cell[:, None], k[None], num_channels)
         row = k + 2 * num_channels * _divide(k, num_channels)
-        filters = jnp.broadcast_to(jnp.arange(FILTERS)[None], (depth, FILTERS))
-        total = jnp.zeros((size, FILTERS), jnp.float32)
+        filters = jnp.broadcast_to(jnp.arange(num_filters)[None], (depth, num_filters))
+        total = jnp.zeros((size, num_filters), jnp.float32)
         for dx in range(KERNEL):
             seen = KERNEL * num_channels + (dx == 0)
             at = jnp.broadcast_to((row + num_channels * dx)[:, None], filters.shape)
@@ -113,12 +116,12 @@ def features(packed: jax.Array, w: jax.Array, *, interpret: bool = False) -> jax
             pl.BlockSpec(packed.shape, lambda i: (0, 0)),
             pl.BlockSpec(w.shape, lambda i: (0, 0)),
         ],
-        out_specs=pl.BlockSpec((size, FILTERS), lambda i: (i, 0)),
-        out_shape=jax.ShapeDtypeStruct((n * CELLS, FILTERS), jnp.float32),
+        out_specs=pl.BlockSpec((size, num_filters), lambda i: (i, 0)),
+        out_shape=jax.ShapeDtypeStruct((n * CELLS, num_filters), jnp.float32),
         name="features",
         **_options(interpret, 4),
     )(packed, w)
-    return out.reshape(n, CELLS * FILTERS)
+    return out.reshape(n, CELLS * num_filters)
 
 
 def conv_gradient(
@@ -128,16 +131,16 @@ def conv_gradient(
 
     `x` is that output, `dx` are parts of its gradient that add up.
     """
-    n = len(packed)
+    n, num_filters = len(packed), x.shape[1] // CELLS
     num_channels = packed.shape[1] * 8 // BOARD
     assert n % PART == 0, "see `fits`"
     depth, cells, parts = depth_of(num_channels), PART * CELLS, n // PART
-    by_cell = [a.reshape(n * CELLS, FILTERS) for a in (x, *dx)]
+    by_cell = [a.reshape(n * CELLS, num_filters) for a in (x, *dx)]
 
     def kernel(packed: Ref, x: Ref, *dx_and_out: Ref) -> None:
         *dx, out = dx_and_out
         k = jnp.arange(depth)[:, None]
-        totals = [jnp.zeros((depth, FILTERS), jnp.float32)] * KERNEL
+        totals = [jnp.zeros((depth, num_filters), jnp.float32)] * KERNEL
         for start in range(0, cells, CELLS):
             here = slice(start, start + CELLS)
             d = jnp.where(x[here, :] > 0, sum(part[here, :] for part in dx), 0.0)
@@ -151,16 +154,16 @@ def conv_gradient(
         grid=(parts,),
         in_specs=[
             pl.BlockSpec((PART, packed.shape[1]), lambda i: (i, 0)),
-            *[pl.BlockSpec((cells, FILTERS), lambda i: (i, 0)) for _ in by_cell],
+            *[pl.BlockSpec((cells, num_filters), lambda i: (i, 0)) for _ in by_cell],
         ],
-        out_specs=pl.BlockSpec((None, KERNEL, depth, FILTERS), lambda i: (i, 0, 0, 0)),
-        out_shape=jax.ShapeDtypeStruct((parts, KERNEL, depth, FILTERS), jnp.float32),
+        out_specs=pl.BlockSpec((None, KERNEL, depth, num_filters), lambda i: (i, 0, 0, 0)),
+        out_shape=jax.ShapeDtypeStruct((parts, KERNEL, depth, num_filters), jnp.float32),
         name="conv_gradient",
         **_options(interpret, 1),
     )(packed, *by_cell)
     total = part.sum(axis=0)
-    by_column = total[:, : KERNEL * num_channels].reshape(KERNEL, KERNEL, num_channels, FILTERS)
-    w = by_column.transpose(1, 0, 2, 3).reshape(-1, FILTERS)
+    by_column = total[:, : KERNEL * num_channels].reshape(KERNEL, KERNEL, num_channels, num_filters)
+    w = by_column.transpose(1, 0, 2, 3).reshape(-1, num_filters)
     return jnp.concatenate([w, total[0, KERNEL * num_channels][None]])
 
 

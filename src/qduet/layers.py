@@ -35,7 +35,8 @@ def features(packed: jax.Array, conv: Layer) -> jax.Array:
     """``[n, 1024]``: the convolution's features of packed observations ``uint8[n, bytes]``."""
     plain = lambda packed, w: jax.vmap(partial(_torso, w))(packed)
     w = jnp.concatenate([conv.w, conv.b[None]])
-    return _either(kernels.features, plain, packed, w, fits=w.dtype == jnp.float32)
+    fits = kernels.fits(w.shape[1]) and w.dtype == jnp.float32
+    return _either(kernels.features, plain, packed, w, fits=fits)
 
 
 def _torso(w: jax.Array, packed: jax.Array) -> jax.Array:
@@ -56,7 +57,7 @@ def conv_gradient(packed: jax.Array, x: jax.Array, dx: Sequence[jax.Array], conv
         gradient = kernels.conv_gradient(packed, x, dx)
         return Layer(gradient[:-1], gradient[-1])
 
-    fits = kernels.fits(len(packed)) and x.dtype == jnp.float32
+    fits = kernels.fits(len(packed), conv.w.shape[1]) and x.dtype == jnp.float32
     return _either(fused, plain, packed, x, *dx, fits=fits)
 
 
@@ -91,7 +92,7 @@ def hidden_update(
         return adam.step(slot, x.T @ dz, rate, epsilon)
 
     fused = partial(kernels.hidden_update, epsilon=epsilon)
-    fits = kernels.fits(len(x)) and x.dtype == jnp.float32
+    fits = kernels.fits(*dz.shape) and x.dtype == jnp.float32
     return _either(fused, plain, x, dz, slot, rate, used, fits=fits)
 
 

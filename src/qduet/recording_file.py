@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from qduet.agents import Agent
+from qduet import agents
 from qduet.errors import InputError
 from qduet.minatar import ACTION_NAMES, ENV_IDS, Environment, make, render
 from qduet.recording import MOST_FRAMES, Recording, Steps, returns_to_go
@@ -103,7 +103,7 @@ def document(recording: Recording) -> dict[str, Any]:
         "seed": recording.seed,
         "step": recording.step,
         "episode_seed": recording.episode_seed,
-        "epsilon": recording.epsilon,
+        "epsilon": float(recording.epsilon),
         "ended": recording.ended,
         "frames": len(recording.episode.action),
         "score": recording.score,
@@ -182,11 +182,11 @@ def _parse(written: dict[str, Any]) -> Recording:
     recording = Recording(
         env=env.name,
         label=label,
-        agent=Agent(**written["agent"]),
+        agent=agents.from_fields(written["agent"]),
         seed=_whole(written, "seed", 0, 2**63),
         step=_whole(written, "step", 0, 2**63),
         episode_seed=_whole(written, "episode_seed", 0, 2**128),
-        epsilon=float(written["epsilon"]),
+        epsilon=_probability(written, "epsilon"),
         ended=ended,
         episode=_decode(written["data"], env, frames),
     )
@@ -208,13 +208,18 @@ def _whole(written: dict[str, Any], name: str, low: int, high: int) -> int:
     return value
 
 
+def _probability(written: dict[str, Any], name: str) -> float:
+    value = written[name]
+    if type(value) is not float or not 0 <= value <= 1:
+        raise InputError(f"{name} is not a decimal number from 0.0 to 1.0")
+    return value
+
+
 def _check(recording: Recording, env: Environment) -> None:
     """Ranges, and that the derived arrays are those of the others."""
     steps, agent = recording.episode, recording.agent
     if steps.action.max() >= env.num_actions or steps.executed.max() >= len(ACTION_NAMES):
         raise InputError("an action is not one of the game's")
-    if not (0 <= recording.epsilon <= 1 and 0 <= agent.discount <= 1):
-        raise InputError("epsilon or the discount is not in [0, 1]")
     adv = steps.adv.astype(np.float64)
     with np.errstate(invalid="ignore"):  # the numbers of a diverged run can be infinite
         q = agent.w * steps.v[:, None] + adv - agent.c * adv.mean(axis=1, keepdims=True)

@@ -25,7 +25,7 @@ class Replay(NamedTuple):
     actions: jax.Array
     """int8[capacity + 4]: the action, or −1 − action if the episode ended with it."""
     rewards: jax.Array
-    """int8[capacity + 4]: MinAtar's rewards are small whole numbers."""
+    """int8[capacity + 4]: MinAtar's rewards are small whole numbers; others are not kept right."""
 
 
 class Batch(NamedTuple):

@@ -12,7 +12,7 @@ step. They are stored as they are used (`agents.tied`), so the network alone giv
 import dataclasses
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -66,24 +66,13 @@ def load(path: Path) -> Weights:
     arrays, metadata = tensors.read(path)
     try:
         env_id = canonical_id(metadata["env"])
-        agent = _agent(json.loads(metadata["agent"]))
+        agent = agents.from_fields(json.loads(metadata["agent"]))
         label, seed, step = metadata["label"], int(metadata["seed"]), int(metadata["step"])
     except InputError as error:
         raise InputError(f"{path} cannot be used: {error}") from None
     except (KeyError, TypeError, ValueError):
         raise InputError(f"{path} holds no weights of a qduet agent") from None
     return Weights(tensors.fit(_template(env_id), arrays, path), agent, env_id, label, seed, step)
-
-
-def _agent(fields: dict[str, Any]) -> Agent:
-    """The agent of these settings, each of the type that its default or declaration has."""
-    like = dataclasses.asdict(agents.AGENTS["rdq"])
-    if fields.keys() != like.keys():
-        raise TypeError
-    for name, value in fields.items():
-        if type(value) is not type(like[name]):
-            raise TypeError
-    return Agent(**fields)
 
 
 def _template(env_id: str) -> Params:

@@ -26,7 +26,10 @@ class Outcome(NamedTuple):
     state: State
     """The next state; after `auto_reset`, that of the next episode where one has ended."""
     reward: jax.Array
-    """float32[]"""
+    """float32[], a whole number in [−128, 127]: the replay memory keeps it as an int8.
+
+    Nothing checks that; training with other rewards learns from what an int8 makes of them.
+    """
     terminated: jax.Array
     """bool[]; the games have no time limit, so nothing is ever truncated."""
 
@@ -44,7 +47,10 @@ class Environment(NamedTuple):
     reset: Callable[[jax.Array], State]
     """draws uint32[num_draws] -> the first state of an episode"""
     step: Callable[[State, jax.Array, jax.Array], Outcome]
-    """state, action int[] in [0, num_actions), draws uint32[num_draws] -> outcome"""
+    """state, action int[] in [0, num_actions), draws uint32[num_draws] -> outcome
+
+    The rewards must be small whole numbers (`Outcome.reward`).
+    """
     rows: Callable[[State], jax.Array]
     """state -> uint32[num_channels, 10]: the picture, each row a mask with bit x for column x"""
 

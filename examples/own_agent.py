@@ -1,0 +1,53 @@
+"""An agent of one's own: any point of the family Q = w V + A − c mean(A), with penalty β.
+
+    python examples/own_agent.py out-own-agent
+
+DQN, Dueling DQN and RDQ are three such points. Here is one between the last two: half of the mean
+is subtracted (c = 1/2), and nothing is penalised. The directory is one of `qduet train`: the same
+call again continues or reads it, and `qduet watch`, `compare` and `report` take it.
+"""
+
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+
+from qduet import networks, runs, weights
+from qduet.agents import Agent, q_values
+from qduet.job import Job
+from qduet.minatar import make
+from qduet.program import build
+from qduet.stats import mean_interval
+from qduet.trainer import train
+
+ENV = "MinAtar/Breakout-v1"
+
+
+def main(out: Path, steps: int = 5_000, episodes: int = 100, **settings) -> jax.Array:
+    """Trains two seeds, prints their returns, loads the weights; Q(s, ·) of a first board."""
+    agent = Agent("half_dueling", w=1.0, c=0.5, beta=0.0, **settings)
+    job = Job(
+        ENV,
+        agents=((agent.name, agent),),
+        seeds=(0, 1),
+        steps=steps,
+        evaluate_every=steps // 5,
+        episodes=episodes,
+    )
+    train(job, build(job), out)
+    scores = runs.load(out).scores(agent.name)
+    for step, returns in zip(scores.steps, scores.values.T, strict=True):
+        each = ", ".join(f"{x:.2f}" for x in returns)
+        print(f"step {step:,}: mean returns {each}; 95 % interval {mean_interval(returns)}")
+
+    found = weights.load(weights.path_of(out, agent.name, seed=1))
+    env = make(found.env_id)
+    board = env.observe(env.reset(jnp.zeros(env.num_draws, jnp.uint32)))
+    q = q_values(networks.apply(found.params, board), found.agent.family())
+    print(f"seed 1 at the start of a game: Q = {q}")
+    return q
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "out-own-agent"))
