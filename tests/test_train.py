@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -343,9 +344,14 @@ def test_a_lock_that_was_removed_is_no_lock(tmp_path, monkeypatch):
     assert not path.parent.exists()
 
 
-def test_what_a_killed_process_had_begun_to_write_is_removed(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "path",
+    [checkpoint.path_of(Path("x")), weights.path_of(Path("x"), "rdq", 1), Path("x", runs.CONFIG)],
+    ids=lambda path: path.name,
+)
+def test_what_a_killed_process_had_begun_to_write_is_removed(tmp_path, monkeypatch, path):
     """A write that cannot tidy up: what it leaves is of its own making."""
-    path = checkpoint.path_of(tmp_path)
+    path = tmp_path / path
 
     def kill(*names):
         raise Killed
@@ -356,9 +362,8 @@ def test_what_a_killed_process_had_begun_to_write_is_removed(tmp_path, monkeypat
         with pytest.raises(Killed):
             tensors.write(path, {"a": np.zeros(3)}, {})
     (left,) = path.parent.iterdir()
-    with resuming.claimed(tmp_path):
+    with resuming.claimed(tmp_path / "x"):
         assert not left.exists()
-    assert not path.parent.exists()
 
 
 def test_where_there_are_no_locks_one_goes_on_without(tmp_path, monkeypatch):

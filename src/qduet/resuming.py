@@ -165,7 +165,7 @@ def claimed(directory: Path) -> Iterator[None]:
     except BlockingIOError:
         raise InputError(f"another qduet train is at work in {directory}") from None
     try:
-        _sweep(directory / checkpoint.FOLDER)
+        _sweep(directory)
         yield
     finally:
         with contextlib.suppress(OSError):
@@ -199,7 +199,10 @@ def _locked(path: Path) -> IO[str] | None:
         return None
 
 
-def _sweep(folder: Path) -> None:
-    """Removes what a killed process had begun to write."""
-    for path in folder.glob(f".{checkpoint.NAME}.*"):
-        path.unlink(missing_ok=True)
+def _sweep(directory: Path) -> None:
+    """Removes what a killed process had begun to write (`store.replacing`)."""
+    files = [directory / name for name in (runs.CONFIG, runs.EVALUATIONS, runs.SUMS)]
+    files += [checkpoint.path_of(directory), directory / weights.FOLDER / "*.safetensors"]
+    for file in files:
+        for begun in file.parent.glob(f".{file.name}.*"):
+            begun.unlink(missing_ok=True)

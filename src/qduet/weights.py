@@ -24,6 +24,9 @@ from qduet.errors import InputError
 from qduet.minatar import canonical_id, make
 from qduet.networks import Params
 
+FOLDER = "weights"
+"""Where in a results directory they are."""
+
 
 class Weights(NamedTuple):
     """One run's network, and what it was trained as."""
@@ -40,7 +43,7 @@ class Weights(NamedTuple):
 
 def path_of(directory: Path, label: str, seed: int) -> Path:
     """Where a results directory keeps the weights of a run."""
-    return directory / "weights" / f"{label}-{seed}.safetensors"
+    return directory / FOLDER / f"{label}-{seed}.safetensors"
 
 
 def save(path: Path, weights: Weights) -> None:
