@@ -244,7 +244,7 @@ def test_a_run_needs_its_replay_memory_and_its_weights(breakout):
 def test_on_cpus_training_needs_the_state_twice(breakout):
     setting = training.Setting(make(GAME), make_agent("rdq"))
     hypers = jax.tree.map(lambda x: jnp.broadcast_to(x, 6), training.hyper(setting.agent))
-    block = functools.partial(training.every, training.block, setting)
+    block = functools.partial(training.over_runs, training.block, setting)
     lowered = jax.jit(block, donate_argnums=1).lower(hypers, breakout.shapes, jnp.int32(1_000))
     used = lowered.compile().memory_analysis()
     total = used.argument_size_in_bytes + used.temp_size_in_bytes

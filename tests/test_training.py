@@ -186,8 +186,8 @@ def test_a_block_copies_the_target_then_updates_before_it_acts(warm):
     hypers, runs = warm
     runs = runs._replace(target=jax.tree.map(lambda x: x + 0.1, runs.params))
     keep = jax.tree.map(jnp.copy, runs)
-    every = functools.partial(training.every, training.settled, SETTING)
-    due = jax.jit(every)(hypers, runs, jnp.int32(1000))
+    settled = functools.partial(training.over_runs, training.settled, SETTING)
+    due = jax.jit(settled)(hypers, runs, jnp.int32(1000))
     synced = runs._replace(target=runs.params)
     after = iterated(hypers, synced, 1000)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-7), due, after.params)

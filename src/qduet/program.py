@@ -77,10 +77,10 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
     first = jax.vmap(functools.partial(training.init, setting))
     start = jax.jit(lambda *args: _strong(first(*args)), out_shardings=split)
     compiled = functools.partial(_compiled, mesh)
-    every = lambda function: functools.partial(training.every, function, setting)
-    warm_up = compiled("warm_up", every(training.warm_up), "")
+    over_runs = lambda function: functools.partial(training.over_runs, function, setting)
+    warm_up = compiled("warm_up", over_runs(training.warm_up), "")
     advance = compiled("advance", functools.partial(_advance, setting), "sc")
-    settled = compiled("settled", every(training.settled), "s", donate=False)
+    settled = compiled("settled", over_runs(training.settled), "s", donate=False)
 
     def evaluate(params: Params, step: int, check: Callable[[], None]) -> dict[str, np.ndarray]:
         now = jax.vmap(lambda key: jax.random.fold_in(jax.random.fold_in(key, EVALUATION), step))

@@ -12,7 +12,7 @@ import importlib.resources
 import numpy as np
 
 from qduet.errors import unknown_name
-from qduet.runs import PUBLISHED, Scores, read_table
+from qduet.runs import PUBLISHED, Scores, read_table, scores_of
 
 GAMES = ("Asterix", "Breakout", "Freeway", "Seaquest", "SpaceInvaders")
 AGENTS = ("dqn", "dueling_dqn", "rdq")
@@ -46,12 +46,7 @@ def scores(game: str, agent: str, column: str = "return_mean") -> Scores:
         if name not in allowed:
             raise unknown_name(kind, name, allowed)
     rows = table()
-    mine = (rows["game"] == game) & (rows["agent"] == agent)
-    seeds, row = np.unique(rows["seed"][mine], return_inverse=True)
-    steps, at = np.unique(rows["step"][mine], return_inverse=True)
-    values = np.full((len(seeds), len(steps)), np.nan)
-    values[row, at] = rows[column][mine]
-    return Scores(seeds, steps, values)
+    return scores_of(rows, (rows["game"] == game) & (rows["agent"] == agent), column)
 
 
 def title(game: str) -> str:

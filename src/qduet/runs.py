@@ -116,15 +116,19 @@ class Runs:
             raise unknown_name("agent", agent, self.agents)
         if column not in self.table:
             raise InputError(f"{self.directory} has no column {column}")
-        mine = self.table["agent"] == agent
-        seeds, row = np.unique(self.table["seed"][mine], return_inverse=True)
-        steps, at = np.unique(self.table["step"][mine], return_inverse=True)
-        values = np.full((len(seeds), len(steps)), np.nan)
-        values[row, at] = self.table[column][mine]
-        there = np.zeros_like(values, dtype=bool)
-        there[row, at] = True
-        complete = there.all(axis=0)
-        return Scores(seeds, steps[complete], values[:, complete])
+        return scores_of(self.table, self.table["agent"] == agent, column)
+
+
+def scores_of(table: Mapping[str, np.ndarray], mine: np.ndarray, column: str) -> Scores:
+    """A column of the rows that `mine` marks, at the steps that all of their seeds have."""
+    seeds, row = np.unique(table["seed"][mine], return_inverse=True)
+    steps, at = np.unique(table["step"][mine], return_inverse=True)
+    values = np.full((len(seeds), len(steps)), np.nan)
+    values[row, at] = table[column][mine]
+    there = np.zeros_like(values, dtype=bool)
+    there[row, at] = True
+    complete = there.all(axis=0)
+    return Scores(seeds, steps[complete], values[:, complete])
 
 
 def find(directories: Sequence[Path]) -> list[Path]:

@@ -70,7 +70,7 @@ class Setting(NamedTuple):
     env: Environment
     agent: Agent
     on_cpu: bool = True
-    """Whether it is for CPUs alone; GPUs want other programs (`every`, `acting.turns`)."""
+    """Whether it is for CPUs alone; GPUs want other programs (`over_runs`, `acting.turns`)."""
 
 
 def hyper(agent: Agent) -> Hyper:
@@ -219,7 +219,7 @@ def settled(setting: Setting, hyper: Hyper, run: Run, step: jax.Array) -> Params
     return learn(setting, hyper, run, step, words[: setting.agent.batch_size])[0].params
 
 
-def every(
+def over_runs(
     function: Callable[..., T], setting: Setting, hypers: Hyper, runs: Run, *scalars: jax.Array
 ) -> T:
     """One of the functions above, of all runs: side by side, but on CPUs one after the other.
@@ -237,5 +237,5 @@ def blocks(
 ) -> tuple[Run, Losses]:
     """`count` blocks of all runs, from step counter `step` on; mean losses ``[count, runs]``."""
     starts = step + jnp.arange(count) * setting.agent.sync_every
-    body = lambda runs, start: every(block, setting, hypers, runs, start)
+    body = lambda runs, start: over_runs(block, setting, hypers, runs, start)
     return jax.lax.scan(body, runs, starts)

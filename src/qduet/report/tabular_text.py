@@ -146,7 +146,9 @@ def facts(loaded: Loaded, name: str) -> tuple[Fact, ...]:
     total = len(loaded.findings)
     kind = "agrees" if held == total else "differs"
     figure = heading(experiment).partition(":")[0]
-    return run, Fact(kind, f"{figure}: {held} of {total} statements of the paper hold", name)
+    one = "the one statement of the paper " + ("holds" if held else "does not hold")
+    told = one if total == 1 else f"{held} of {total} statements of the paper hold"
+    return run, Fact(kind, f"{figure}: {told}", name)
 
 
 def show_run(path: Path) -> Part:
