@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from qduet.certificate import Certificate, certify
+from qduet.certificate.claims import CORRECTED, FAILS, HOLDS, UNDECIDED
 from qduet.certificate.document import as_document
 from qduet.certificate.tables import certificate_tables, explanation, markdown, sentences
 from qduet.cli.options import add_json, print_json, whole
@@ -23,11 +24,11 @@ EXIT_CODES = """exit codes:
 
 COLOURS = {
     "agree": "green",
-    "holds": "green",
-    "holds (corrected)": "green",
+    HOLDS: "green",
+    CORRECTED: "green",
     "differ": "bold red",
-    "does not hold": "bold red",
-    "undecided": "yellow",
+    FAILS: "bold red",
+    UNDECIDED: "yellow",
 }
 
 

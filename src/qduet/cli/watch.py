@@ -1,7 +1,6 @@
 """`qduet watch`: an episode of a trained agent, with its value functions, to look at."""
 
 import argparse
-import contextlib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -133,15 +132,19 @@ def weights_of(args: argparse.Namespace) -> Path:
 
 def _refuse_recordings(directory: Path) -> None:
     """`InputError` for a directory of recordings, of which one is to be named."""
+    found = next(filter(_is_recording, sorted(directory.glob("*.json"))), None)
+    if found:
+        raise InputError(f"{directory} holds recordings: name the file, for example {found}")
+
+
+def _is_recording(path: Path) -> bool:
     from qduet import recording_file
 
-    for path in sorted(directory.glob("*.json")):
-        with contextlib.suppress(InputError):
-            recording_file.read(path)
-            break
-    else:
-        return
-    raise InputError(f"{directory} holds recordings: name the file, for example {path}")
+    try:
+        recording_file.read(path)
+    except InputError:
+        return False
+    return True
 
 
 def file_name(recording: "Recording") -> str:

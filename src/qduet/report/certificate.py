@@ -3,12 +3,13 @@
 from pathlib import Path
 
 from qduet.certificate import Certificate
+from qduet.certificate.claims import CORRECTED, FAILS, HOLDS
 from qduet.certificate.document import as_document
 from qduet.certificate.tables import Table, certificate_tables, explanation, sentences
 from qduet.report.chart import Fact, Part
 from qduet.report.html import Raw, el, table
 
-GOOD, BAD = ("agree", "holds", "holds (corrected)"), ("differ", "does not hold")
+GOOD, BAD = ("agree", HOLDS, CORRECTED), ("differ", FAILS)
 
 
 def show(certificate: Certificate, name: str, title: str, sources: list[Path]) -> Part:

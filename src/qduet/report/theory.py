@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from qduet.certificate.claims import CORRECTED, HOLDS
 from qduet.figures.style import Look
 from qduet.report.chart import DASHES, Fact, Part, group
 from qduet.report.html import code, el, table
@@ -13,7 +14,8 @@ CAPTIONS = {
     "figure4": (
         "Figure 4: where Dueling and Hard RDQ end up",
         "Sampled paths of V(s) and A(s, a₀). Dueling keeps the mean advantage it starts with; Hard "
-        "RDQ moves at a right angle to the solutions and ends at the one nearest to its start.",
+        "RDQ ends at the solution nearest to its start, of V and all advantages: in this plane of "
+        "two of them its path need not be at a right angle to the line.",
     ),
     "rates": (
         "Predicted and simulated rates (not in the paper)",
@@ -39,7 +41,7 @@ def _claims(path: Path, document: dict[str, Any], name: str) -> Part:
     rows = []
     for claim in document["claims"]:
         says = claim.get("paper")
-        verdict = "holds (corrected)" if says else "holds"
+        verdict = CORRECTED if says else HOLDS
         if not claim["holds"]:
             verdict = f"FAILS on {claim['failures']}"
         told = f"{claim['statement']} (the paper: {says})" if says else claim["statement"]
