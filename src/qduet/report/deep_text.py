@@ -198,7 +198,7 @@ def facts(parent: Path, found: list[Runs], name: str) -> tuple[Fact, ...]:
     games = ", ".join(dict.fromkeys(published.title(runs.game) for runs in found))
     what = "Figure 6" if is_figure6(found) else "MinAtar"
     place = _place(parent, found)
-    told = f"{what}: {number} runs of {_steps(found)} steps, {games}"
+    told = f"{what}: {number} run{'s' * (number != 1)} of {_steps(found)} steps, {games}"
     facts = [Fact("run", told, name, str(place))]
     seconds = [_seconds(runs) for runs in found]
     if all(np.isfinite(s) for s in seconds):
