@@ -6,8 +6,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from qduet.experiments import FIGURES, run
+from qduet.figures.comparison import look as compared
 from qduet.figures.drawn import drawn, save_data
-from qduet.figures.style import COLOURS, LABELS, colour, rendered
+from qduet.figures.style import COLOURS, LABELS, colour, look_of, rendered
 from qduet.figures.tabular import tabular_figure
 from qduet.rules import RULES
 from qduet.summary import summarise_all
@@ -78,6 +79,16 @@ def test_every_rule_has_a_label_and_a_colour():
     assert LABELS.keys() >= RULES.keys()
     names = ("q_learning", "mine", "yours")
     assert len({colour(name, names) for name in names}) == 3
+
+
+def test_names_beyond_the_spare_colours_are_told_apart_by_line_styles():
+    names = ("rdq", *(f"mine-{i}" for i in range(8)))
+    looks = [look_of(name, names) for name in names]
+    assert len({(look.colour, look.style) for look in looks}) == len(names)
+    assert {look.style for look in looks[:6]} == {"-"}
+    assert [(look.colour, look.style) for look in looks] == [
+        (drawn.colour, drawn.style) for drawn in (compared(name, names) for name in names)
+    ]
 
 
 def test_the_data_of_a_figure_are_those_of_its_lines(tmp_path):

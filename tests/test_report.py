@@ -106,6 +106,28 @@ def test_deep_numbers_are_those_of_compare_and_certify(tmp_path, capsys, monkeyp
     assert "deep/breakout/evaluations.csv" in reader.text
 
 
+def test_the_top_of_the_page_says_what_holds_and_what_is_undecided(tmp_path):
+    generator = np.random.default_rng(1)
+    planted.game(tmp_path / "a" / "seaquest", "Seaquest", generator, seeds=range(8))  # too few
+    planted.game(tmp_path / "b" / "breakout", "Breakout", generator, protocol="paper")
+    page, reader = read([tmp_path / "a", tmp_path / "b"])
+    claims = page.data["certificate-0"]["claims"]
+    undecided = [claim for claim in claims if claim["verdict"] == "undecided"]
+    held = sum(claim["verdict"] == "holds" for claim in claims)
+    assert len(undecided) > 1
+    top, _ = reader.text.split("Settings and provenance", 1)
+    assert f"agrees with the paper; {len(undecided)} claims are undecided." in top
+    assert f"Figure 6: {held} of {held + len(undecided)} claims hold" in top
+    listed = top.split("What is undecided")[1]
+    for claim in undecided:
+        assert f"Figure 6: {claim['statement']} ({claim['ours']})" in listed
+    assert "Not compared with the published scores: " in reader.text
+    planted.game(tmp_path / "worse", "Seaquest", generator, shift={"rdq": -4.0})
+    _, reader = read([tmp_path / "worse"])
+    assert "Not everything agrees with the paper" in reader.text
+    assert "What does not In mean return" in reader.text
+
+
 def test_runs_that_cannot_be_compared_have_tables_of_their_own(tmp_path):
     generator = np.random.default_rng(1)
     million = {"seeds": [3, 5], "steps": 1_000_000}

@@ -122,16 +122,7 @@ def _since(step: int, commit: str) -> str:
 
 def sentences(certificate: Certificate) -> list[str]:
     """What came out, and what to know about it, one statement a line."""
-    lines = [_coverage(certificate)]
-    for name, told in (("return", "mean return"), ("auc", "AUC")):
-        cells = [cell for cell in certificate.cells if cell.measure == name]
-        if cells:
-            counts = Counter(cell.verdict for cell in cells)
-            lines.append(
-                f"In {told} at {cells[0].step:,} steps, of {len(cells)} cells "
-                + ", ".join(f"{counts[v]} {v}" for v in ("agree", "differ", "undecided"))
-                + "."
-            )
+    lines = [_coverage(certificate), *(f"{line}." for line in counted(certificate).values())]
     if certificate.claims:
         counts = Counter(claim.verdict for claim in certificate.claims)
         told = ", ".join(f"{verdict}: {n}" for verdict, n in counts.items())
@@ -145,6 +136,20 @@ def sentences(certificate: Certificate) -> list[str]:
     for source in certificate.sources:
         if source.episodes_cut:
             lines.append(f"{title(source.game)}: {source.episodes_cut} episodes were cut short.")
+    return lines
+
+
+def counted(certificate: Certificate) -> dict[str, str]:
+    """How many cells agree, by the measure that they are judged in."""
+    lines = {}
+    for name, told in (("return", "mean return"), ("auc", "AUC")):
+        cells = [cell for cell in certificate.cells if cell.measure == name]
+        if cells:
+            counts = Counter(cell.verdict for cell in cells)
+            lines[name] = (
+                f"In {told} at {cells[0].step:,} steps, of {len(cells)} cells "
+                + ", ".join(f"{counts[v]} {v}" for v in ("agree", "differ", "undecided"))
+            )
     return lines
 
 

@@ -17,10 +17,9 @@ from matplotlib.ticker import FuncFormatter
 
 from qduet import published, stats
 from qduet.comparison import Collection, Line, Summary
-from qduet.figures.style import FEW_EVALUATIONS, colour, house_style, label
+from qduet.figures.style import FEW_EVALUATIONS, STYLES, colour, house_style, label, style
 from qduet.stats import Estimate
 
-STYLES = ("-", "--", ":", "-.")
 _METRICS = {"return_mean": "Mean return", "q_overestimation": "Over-estimation of Q"}
 UNIT = "1 = published DQN at 10M steps"
 
@@ -49,8 +48,8 @@ def look(agent: str, agents: Sequence[str]) -> Look:
     base, _, suffix = agent.partition("@")
     bases = tuple(dict.fromkeys(other.partition("@")[0] for other in agents))
     suffixes = list(dict.fromkeys(other.partition("@")[2] for other in agents))
-    style = STYLES[suffixes.index(suffix) % len(STYLES)]
-    return Look(label(base) + (f" ({suffix})" if suffix else ""), colour(base, bases), style)
+    line = STYLES[suffixes.index(suffix) % len(STYLES)] if suffix else style(base, bases)
+    return Look(label(base) + (f" ({suffix})" if suffix else ""), colour(base, bases), line)
 
 
 def learning_curves(collection: Collection) -> Figure:

@@ -48,6 +48,9 @@ LABELS = {
 SPARE_COLOURS = ("#000000", "#8C564B", "#7F7F00", "#5E3C99", "#A6611A")
 """For names the project does not know, such as a reader's own rule."""
 
+STYLES = ("-", "--", ":", "-.")
+"""Line styles of matplotlib, in the order in which they are used."""
+
 FEW_EVALUATIONS = 21
 """A learning curve through up to so many evaluations has a marker at each of them."""
 
@@ -71,10 +74,18 @@ _SETTINGS: dict[Any, Any] = {
 
 def colour(name: str, names: tuple[str, ...] = ()) -> str:
     """The colour of a rule or agent; unknown `names` get spare ones, in order."""
+    return COLOURS.get(name) or SPARE_COLOURS[_rank(name, names) % len(SPARE_COLOURS)]
+
+
+def style(name: str, names: tuple[str, ...] = ()) -> str:
+    """Its line style, which tells unknown `names` apart that have the same spare colour."""
+    return STYLES[_rank(name, names) // len(SPARE_COLOURS) % len(STYLES)]
+
+
+def _rank(name: str, names: tuple[str, ...]) -> int:
+    """Its place among the unknown `names`; 0 for a known one."""
     unknown = [other for other in names if other not in COLOURS]
-    if name in COLOURS:
-        return COLOURS[name]
-    return SPARE_COLOURS[unknown.index(name) % len(SPARE_COLOURS) if name in unknown else 0]
+    return unknown.index(name) if name in unknown else 0
 
 
 def label(name: str) -> str:
@@ -98,10 +109,10 @@ def look_of(name: str, names: tuple[str, ...]) -> Look:
     family, _, variant = name.partition("-beta-")
     text = label(family) + (f", β = {variant}" if variant else "")
     variants = [other for other in names if other.startswith(f"{family}-beta-")]
-    style = ["-", "--", ":", "-."][variants.index(name) % 4] if variant else "-"
+    line = STYLES[variants.index(name) % len(STYLES)] if variant else style(name, names)
     if family == "bc_qvmax":  # so that Q-learning shows where the two coincide
-        style = "--"
-    return Look(text, colour(family, names), style, names.index(name))
+        line = "--"
+    return Look(text, colour(family, names), line, names.index(name))
 
 
 @contextmanager

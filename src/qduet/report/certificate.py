@@ -1,11 +1,18 @@
 """The certificate on the page, as `qduet certify` prints it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from qduet.certificate import Certificate
-from qduet.certificate.claims import CORRECTED, FAILS, HOLDS
+from qduet.certificate.claims import CORRECTED, FAILS, HOLDS, MINATAR, NO_DATA, UNDECIDED
 from qduet.certificate.document import as_document
-from qduet.certificate.tables import Table, certificate_tables, explanation, sentences
+from qduet.certificate.tables import (
+    Table,
+    certificate_tables,
+    counted,
+    explanation,
+    sentences,
+)
 from qduet.report.chart import Fact, Part
 from qduet.report.html import Raw, el, table
 
@@ -14,25 +21,35 @@ GOOD, BAD = ("agree", HOLDS, CORRECTED), ("differ", FAILS)
 
 def show(certificate: Certificate, name: str, title: str, sources: list[Path]) -> Part:
     """The verdicts of a certificate, cell by cell and claim by claim."""
-    said = sentences(certificate)
     tables = [_table(content) for content in certificate_tables(certificate)]
     html = el(
         "section",
         el("h3", title),
-        el("ul", [el("li", line) for line in said]),
+        el("ul", [el("li", line) for line in sentences(certificate)]),
         tables,
         el("p", explanation(), class_="setting"),
         el("p", "Source: ", ", ".join(map(str, sources)), class_="source") if sources else None,
         id=name,
         class_="item",
     )
-    kind = "differs" if certificate.differs else "agrees"
-    facts = tuple(Fact(kind, line.rstrip("."), name) for line in said if _is_verdict(line))
-    return Part(html, {}, {name: as_document(certificate)}, facts)
+    return Part(html, {}, {name: as_document(certificate)}, tuple(_facts(certificate, name)))
 
 
-def _is_verdict(line: str) -> bool:
-    return line.startswith(("In ", "Claims: ")) and line != "Claims: no data."
+def _facts(certificate: Certificate, name: str) -> Iterator[Fact]:
+    """What the top of the page says of cells and of Figure 6; the other claims have parts."""
+    for measure, line in counted(certificate).items():
+        cells = [cell for cell in certificate.cells if cell.measure == measure]
+        differ = any(cell.verdict == "differ" for cell in cells)
+        yield Fact("differs" if differ else "agrees", line, name)
+    claims = [c for c in certificate.claims if c.where == MINATAR and c.verdict != NO_DATA]
+    if claims:
+        held = sum(claim.verdict == HOLDS for claim in claims)
+        fails = any(claim.verdict == FAILS for claim in claims)
+        line = f"Figure 6: {held} of {len(claims)} claims hold"
+        yield Fact("differs" if fails else "agrees", line, name)
+    for claim in claims:
+        if claim.verdict == UNDECIDED:
+            yield Fact("undecided", f"Figure 6: {claim.statement} ({claim.ours})", name)
 
 
 def _table(content: Table) -> Raw:

@@ -32,7 +32,7 @@ class Fact(NamedTuple):
     """A line of the summary at the top of the page."""
 
     kind: str
-    """``run`` (what was run), ``where``, ``time``, ``agrees``, ``corrected`` or ``differs``."""
+    """A key of `page.KINDS`."""
     text: str
     item: str | None = None
     """The id of the item it is about."""

@@ -116,7 +116,9 @@ def _verdict(parts: list[Part]) -> Child:
         return el("strong", "Not everything agrees with the paper; the list below says what.")
     if "agrees" in kinds:
         but = ", but for the corrections named below" if "corrected" in kinds else ""
-        return el("strong", f"What could be judged here agrees with the paper{but}.")
+        n = kinds.count("undecided")
+        left = f"; {n} claim{'s are' if n > 1 else ' is'} undecided" if n else ""
+        return el("strong", f"What could be judged here agrees with the paper{but}{left}.")
     return "Nothing here is judged against the paper: too little was run, or something else."
 
 
@@ -126,6 +128,7 @@ KINDS = {
     "time": "How long",
     "agrees": "What agrees",
     "corrected": "What agrees once corrected",
+    "undecided": "What is undecided",
     "differs": "What does not",
 }
 

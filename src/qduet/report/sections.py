@@ -21,6 +21,7 @@ from qduet.report import (
     theory,
 )
 from qduet.report.chart import Part
+from qduet.report.html import el
 from qduet.report.sources import Found
 from qduet.runs import Runs, load
 
@@ -165,10 +166,12 @@ def _certificate(found: Found, groups: Groups, problems: list[str]) -> Section:
         "A cell agrees if its difference to the published score is shown to be smaller than what "
         "another seed changes."
     )
-    notes = " ".join(f"Not compared with the published scores: {reason}." for reason in refused)
+    notes = [f"Not compared with the published scores: {reason}." for reason in refused]
     if not parts:
-        lead = "Nothing here can be compared with the paper."
-    return Section("certificate", "Certificate", f"{lead} {notes}".strip(), parts)
+        lead = " ".join(("Nothing here can be compared with the paper.", *notes))
+    elif notes:
+        parts.append(Part(el("ul", [el("li", note) for note in notes], class_="setting"), {}, {}))
+    return Section("certificate", "Certificate", lead, parts)
 
 
 def _certify_all(directories: list[Path], reproduced: Path | None) -> Certificate:
