@@ -5,7 +5,8 @@ training up to that step (trapezoids, as in `comparison`). Let d = mean(ours) âˆ
 seeds, with Welch's error.
 
     agree      equivalence is shown: two one-sided tests at 5 % put d within Â±margin, that is, the
-               90 % interval of d lies inside the margin
+               90 % interval of d lies inside the margin; `Cell.shown_within` is the least margin
+               that would have done
     differ     it is not, and Welch's test rejects d = 0 at 5 % after Holm's correction over the
                paper's 15 cells of the measure
     undecided  neither: the data are too few, or d is close to the margin
@@ -66,6 +67,8 @@ class Cell(NamedTuple):
     margin: float
     equivalence_p: float
     """Of "the means differ by the margin or more"."""
+    shown_within: float
+    """The least margin that equivalence is shown for, in published standard deviations."""
     difference_p: float
     """Of "the means are equal", Holm-corrected over the paper's cells of the measure."""
     missing_seeds: tuple[int, ...]
@@ -77,11 +80,6 @@ class Cell(NamedTuple):
         if self.equivalence_p < ALPHA:
             return "agree"
         return "differ" if self.difference_p < ALPHA else "undecided"
-
-    @property
-    def in_margins(self) -> float:
-        """The difference as a multiple of the margin."""
-        return self.difference.mean / self.margin
 
 
 def measure(scores: Scores, name: str, step: int) -> np.ndarray:
@@ -106,7 +104,9 @@ def _compare(runs: Sequence[Runs], name: str, step: int) -> list[Cell]:
         for agent in (a for a in published.AGENTS if a in game.agents):
             ours = measure(game.scores(agent), name, step)
             theirs = measure(published.scores(game.game, agent), name, step)
-            margin = MARGIN * float(theirs.std(ddof=1))
+            spread = float(theirs.std(ddof=1))
+            test = equivalence(ours, theirs, MARGIN * spread, ALPHA)
+            furthest = max(-test.difference.low, test.difference.high)
             cells.append(
                 Cell(
                     game=game.game,
@@ -116,8 +116,9 @@ def _compare(runs: Sequence[Runs], name: str, step: int) -> list[Cell]:
                     ours=mean_interval(ours),
                     theirs=mean_interval(theirs),
                     difference=welch_interval(ours, theirs),
-                    margin=margin,
-                    equivalence_p=equivalence(ours, theirs, margin, ALPHA).p_value,
+                    margin=test.margin,
+                    equivalence_p=test.p_value,
+                    shown_within=furthest / spread,
                     difference_p=welch_test(ours, theirs),
                     missing_seeds=published.missing_seeds(game.game, agent),
                 )

@@ -57,8 +57,8 @@ def all_cells_table(cells: Sequence[Cell], name: str, step: int) -> Table:
 def _cells_table(rows: list[tuple[str, ...]], name: str, step: int) -> Table:
     what = "Return at" if name == "return" else "AUC up to"
     headings = ("game", "agent", "published", "ours", "difference", "margin")
-    p_values = ("p (differ by the margin)", "p (equal, Holm)", "verdict")
-    return Table(f"{what} {step:,} steps", headings + p_values, rows)
+    judged = ("shown within", "p (equal, Holm)", "verdict")
+    return Table(f"{what} {step:,} steps", headings + judged, rows)
 
 
 def _cell_row(cell: Cell) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ def _cell_row(cell: Cell) -> tuple[str, ...]:
         _with_seeds(cell.ours),
         signed(cell.difference),
         f"{cell.margin:.2f}",
-        f"{cell.equivalence_p:.2g}",
+        f"{cell.shown_within:.2f} sd" if np.isfinite(cell.shown_within) else "–",
         f"{cell.difference_p:.2g}",
         cell.verdict,
     )
@@ -165,7 +165,8 @@ def explanation() -> str:
         "Means ± the half-width of the 95 % interval over seeds (their number in brackets if it is "
         f"not {published.SEEDS}); differences with Welch's interval. The margin is {MARGIN:g} "
         "published standard deviation over seeds. agree: the difference is shown to be within the "
-        "margin (two one-sided tests, 5 %). differ: that is not shown, and the means are not equal "
+        "margin (two one-sided tests, 5 %); the least margin for which it is stands under shown "
+        "within. differ: that is not shown, and the means are not equal "
         "(Welch's test, 5 %, Holm-corrected over 15 cells). undecided: neither. An iteration is "
         f"one update and four steps of every run; of 90 runs on an H200 it cannot take less than "
         f"about {FLOOR_MICROSECONDS:g} µs; the wall clock holds evaluations and compilation too."
