@@ -48,13 +48,37 @@ def bands(axes):
     return [tuple(c.get_paths()[0].vertices[:, 1].round(6)) for c in axes.collections]
 
 
+def has_advantages(path):
+    with path.open(encoding="utf-8") as file:
+        return "mean_adv_abs" in next(csv.reader(file))
+
+
+def check_uncentred(line, path, game):
+    """Dueling DQN's over-estimation plus its mean advantage, by the csv module."""
+    sums = {}
+    with path.open(encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            if row["agent"] == "dueling_dqn":
+                mean_adv = float(row.get("mean_adv", row["mean_adv_abs"]))
+                value = float(row["q_overestimation"]) + mean_adv
+                sums.setdefault(int(row["step"]), []).append(value)
+    np.testing.assert_allclose(line.get_xdata(), np.array(sorted(sums)) / 1e6)
+    want = [np.mean(sums[step]) for step in sorted(sums)]
+    np.testing.assert_allclose(line.get_ydata(), want, rtol=1e-6)
+
+
 def check_curves(figure, directories, column):
     for game in published.GAMES:
         drawn = lines(panel(figure, game))
         sources = {"published": PUBLISHED}
         if game in directories:
             sources["ours"] = directories[game] / "evaluations.csv"
+        dotted = drawn.pop("uncentred-dueling_dqn", None)
         assert set(drawn) == {f"{whose}-{a}" for whose in sources for a in published.AGENTS}
+        if column == "q_overestimation" and "ours" in sources and has_advantages(sources["ours"]):
+            check_uncentred(dotted, sources["ours"], game)
+        else:
+            assert dotted is None
         shaded = {height for band in bands(panel(figure, game)) for height in band}
         for whose, path in sources.items():
             for agent in published.AGENTS:

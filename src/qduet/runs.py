@@ -118,6 +118,16 @@ class Runs:
             raise InputError(f"{self.directory} has no column {column}")
         return scores_of(self.table, self.table["agent"] == agent, column)
 
+    def uncentred(self, agent: str, column: str) -> Scores:
+        """A column of predicted values with the mean advantage left in: V + A − mean(A) is V + A.
+
+        Files from before `mean_adv` was logged have its size alone; it is then taken to be
+        positive, as it is in the recorded play of those runs (Breakout's).
+        """
+        known = "mean_adv" if "mean_adv" in self.table else "mean_adv_abs"
+        values, mean_adv = self.scores(agent, column), self.scores(agent, known)
+        return values._replace(values=values.values + mean_adv.values)
+
 
 def scores_of(table: Mapping[str, np.ndarray], mine: np.ndarray, column: str) -> Scores:
     """A column of the rows that `mine` marks, at the steps that all of their seeds have."""

@@ -1,9 +1,7 @@
 """Predicted values, ours and published: the mean Q of the actions taken in an evaluation.
 
 For Dueling DQN there is a second comparison, of V + A: what its Q is *before* the mean advantage is
-subtracted, which the published numbers are (docs/differences.md, item 17). Files from before
-`mean_adv` was logged have its size alone; it is then taken to be positive, as it is in Breakout's
-recorded play.
+subtracted, which the published numbers are (docs/differences.md, item 17).
 
 A second table is of the published data alone: how much higher the values are in evaluations than in
 the minibatches of training, of the same agent at the same time.
@@ -18,7 +16,7 @@ from qduet.certificate.cells import measure
 from qduet.certificate.claims import signed
 from qduet.certificate.tables import AGENTS, NOT_YET, Table
 from qduet.published import title
-from qduet.runs import Runs
+from qduet.runs import Runs, Scores
 from qduet.stats import mean_interval, welch_interval, welch_test
 
 HEADINGS = ("game", "agent", "published", "ours, Q", "difference", "p (equal)")
@@ -39,16 +37,15 @@ def values_table(runs: Sequence[Runs], step: int) -> Table:
 
 
 def _compared(runs: Runs, agent: str, theirs: np.ndarray, step: int) -> tuple[str, ...]:
-    signed_or_not = "mean_adv" if "mean_adv" in runs.table else "mean_adv_abs"
-    q, mean_adv = (
-        measure(runs.scores(agent, column), "return", step)
-        for column in ("q_value_mean", signed_or_not)
-    )
-    uncentred = _columns(q + mean_adv, theirs) if agent == "dueling_dqn" else ("–",) * 3
-    return (*_columns(q, theirs), *uncentred)
+    column = "q_value_mean"
+    centred = _columns(runs.scores(agent, column), theirs, step)
+    if agent != "dueling_dqn":
+        return (*centred, *("–",) * 3)
+    return (*centred, *_columns(runs.uncentred(agent, column), theirs, step))
 
 
-def _columns(ours: np.ndarray, theirs: np.ndarray) -> tuple[str, str, str]:
+def _columns(scores: Scores, theirs: np.ndarray, step: int) -> tuple[str, str, str]:
+    ours = measure(scores, "return", step)
     difference = welch_interval(ours, theirs)
     return str(mean_interval(ours)), signed(difference), f"{welch_test(ours, theirs):.2g}"
 
