@@ -60,6 +60,24 @@ def test_the_best_step_size_has_the_least_mean():
     assert (choice.which, choice.auc.mean) == (1, 3.0)
 
 
+def test_best_difference_chooses_step_sizes_anew_in_every_resample():
+    rng = np.random.default_rng(1)
+    x, y = 30 + rng.normal(size=(20, 4)), 31 + rng.normal(size=(20, 4))
+    x[7, 2] = 4_000.0  # one run makes the otherwise best step size the worst
+    x[:, 2] -= 5
+    y[3, 0] = np.inf
+    found = stats.best_difference(x, y, np.random.default_rng(0))
+    least = lambda aucs: min(aucs[:, k].mean() for k in range(4))
+    assert found.value == pytest.approx(least(x) - least(y))
+    drawn = [rng.integers(20, size=20) for _ in range(4_000)]
+    again = [least(x[rows]) - least(y[rows]) for rows in drawn]
+    low, high = np.quantile(again, [0.025, 0.975])
+    assert found.low == pytest.approx(low, abs=0.2)
+    assert found.high == pytest.approx(high, abs=0.2)
+    assert found.low < -4  # without seed 7, in a third of the resamples, x is far ahead
+    assert np.isnan(stats.best_difference(x[:1], y[:1], rng).low)
+
+
 def test_held_out_chooses_on_even_seeds_and_reports_odd_ones():
     # Even seeds like step size 1, odd ones step size 0.
     aucs = np.array([[9.0, 1.0], [2.0, 8.0], [9.0, 1.0], [2.0, 10.0]])

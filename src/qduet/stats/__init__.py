@@ -29,7 +29,7 @@ from qduet.stats.resampling import (
     pooled,
     profile,
 )
-from qduet.stats.sweeps import Choice, auc, best, held_out, pooled_interval
+from qduet.stats.sweeps import Choice, auc, best, best_difference, held_out, pooled_interval
 
 __all__ = [
     "RESAMPLES",
@@ -40,6 +40,7 @@ __all__ = [
     "auc",
     "band",
     "best",
+    "best_difference",
     "bootstrap",
     "equivalence",
     "held_out",
