@@ -10,7 +10,7 @@ import scipy.stats
 
 from qduet import published, runs
 from qduet.certificate import MARGIN, certify
-from qduet.certificate.cells import compare_cells
+from qduet.certificate.cells import compare_cells, together
 from qduet.certificate.claims import _no_clear_winner
 from qduet.certificate.tables import sources_table
 from qduet.cli import main
@@ -56,6 +56,24 @@ def test_a_cell_is_what_scipy_says(tmp_path, generator):
     order = np.argsort(p_values)
     scaled = np.maximum.accumulate(np.array(p_values)[order] * [15, 14, 13]).clip(max=1)
     np.testing.assert_allclose([cells[i].difference_p for i in order], scaled, rtol=1e-6)
+
+
+def test_all_cells_together_are_a_mean_and_a_chi_square(tmp_path, generator):
+    planted.game(tmp_path, "Breakout", generator, shift={"dqn": 0.4})
+    loaded = runs.load(tmp_path)
+    found = together(compare_cells([loaded], 10 * MILLION), "return")
+    d, variance, z = [], [], []
+    for agent in published.AGENTS:
+        ours = loaded.scores(agent).values[:, -1]
+        theirs = published.scores("Breakout", agent).values[:, -1]
+        d.append((ours.mean() - theirs.mean()) / theirs.std(ddof=1))
+        variance.append((ours.var(ddof=1) / 30 + theirs.var(ddof=1) / 30) / theirs.var(ddof=1))
+        z.append(scipy.stats.ttest_ind(ours, theirs, equal_var=False).statistic)
+    assert found.difference.mean == pytest.approx(np.mean(d))
+    assert found.difference.half_width == pytest.approx(1.96 * np.sqrt(sum(variance)) / 3)
+    assert found.chi2 == pytest.approx(np.square(z).sum())
+    assert found.p_value == pytest.approx(scipy.stats.chi2(3).sf(found.chi2))
+    assert together([], "return") is None
 
 
 def test_the_auc_is_the_area_under_the_curve_over_its_length(tmp_path, generator):

@@ -84,7 +84,9 @@ def test_a_cell_of_the_documents_from_the_raw_files(game, agent, table):
     source = Path(published.__file__).parent / "data" / "published_scores.csv"
     theirs = reduce(curves(source, game, agent))
     assert row[2].split()[0] == f"{theirs.mean():.2f}"
-    assert row[5] == f"{theirs.std(ddof=1):.2f}"
+    margin, share = row[5].removesuffix(" %)").split(" (")
+    assert margin == f"{theirs.std(ddof=1):.2f}"
+    assert float(share) == pytest.approx(100 * theirs.std(ddof=1) / theirs.mean(), abs=0.5)
     under = ROOT / "results" / ("validation" if table == "validation" else "figure6")
     where = directory(game, under)
     if where is None:
@@ -97,8 +99,9 @@ def test_a_cell_of_the_documents_from_the_raw_files(game, agent, table):
     assert row[3].split()[0] == f"{ours.mean():.2f}"
     assert row[4] == f"{low / 2 + high / 2:+.2f} ± {(high - low) / 2:.2f}".replace("-", "−")
     low, high = test.confidence_interval(0.90)
-    inside = max(-low, high) < theirs.std(ddof=1)
-    assert (row[-1] == "agree") == inside
+    within = max(-low, high) / theirs.std(ddof=1)
+    assert row[6] == f"{within:.2f} sd"
+    assert (row[-1] == "agree") == (within < 1)
 
 
 @pytest.mark.parametrize(("game", "agent"), CELLS)
@@ -222,6 +225,23 @@ def test_the_protocols_table_is_what_scipy_says(root):
     assert row[5] == f"{(low / 2 + high / 2) / spread:+.2f}".replace("-", "−")
     assert float(row[6]) < 0.001
     assert found["Freeway", "DQN"][3] == "no data yet"
+    theirs = published.scores("Breakout", "dueling_dqn").values[:, 1]
+    low, high = scipy.stats.ttest_ind(x[:, 1], theirs, equal_var=False).confidence_interval(0.9)
+    assert (row[7] == "agree") == (max(-low, high) < spread)
+    assert (row[7], found["Freeway", "DQN"][7]) == ("differ", "–")
+
+
+def test_the_leads_table_is_what_scipy_says(root):
+    found = {row[0]: row[1:] for row in rows(tables(root / "results")["leads"])}
+    told = []
+    for other in ("dueling_dqn", "dqn"):
+        for name in ("validation", "paper-protocol"):
+            path = root / "results" / name / "breakout" / "evaluations.csv"
+            x, y = (curves(path, "Breakout", agent)[:, 1] for agent in ("rdq", other))
+            low, high = scipy.stats.ttest_ind(x, y, equal_var=False).confidence_interval()
+            told.append(f"{low / 2 + high / 2:+.2f} ± {(high - low) / 2:.2f}".replace("-", "−"))
+    assert found["Breakout"] == told
+    assert found["Freeway"] == ["no data yet"] * 4
 
 
 @pytest.mark.parametrize(("before", "after"), [(3, 2), (2, 3)])
@@ -241,7 +261,7 @@ def test_protocols_are_compared_where_both_are_and_corrected_together(tmp_path, 
     )
     p = scipy.stats.ttest_ind(x, y, axis=1, equal_var=False).pvalue
     order = np.argsort(p)
-    scaled = np.maximum.accumulate(p[order] * [3, 2, 1]).clip(max=1)
+    scaled = np.maximum.accumulate(p[order] * [15, 14, 13]).clip(max=1)
     assert [shift.step for shift in found] == [2 * MILLION] * 3
     np.testing.assert_allclose([shift.before.mean for shift in found], y.mean(axis=1))
     np.testing.assert_allclose([shift.after.mean for shift in found], x.mean(axis=1))

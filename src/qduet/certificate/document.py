@@ -8,7 +8,7 @@ import numpy as np
 
 from qduet import published
 from qduet.certificate.admission import admit
-from qduet.certificate.cells import MARGIN, Cell, compare_cells
+from qduet.certificate.cells import MARGIN, MEASURES, Cell, compare_cells, together
 from qduet.certificate.claims import FAILS, Claim, deep_claims, reproduced_claims
 from qduet.certificate.cost import Cost, cost
 from qduet.errors import InputError
@@ -106,4 +106,5 @@ def as_document(certificate: Certificate) -> dict[str, Any]:
         "missing_games": certificate.missing_games,
         "margin_in_standard_deviations": MARGIN,
         "cells": cells,
+        "together": [t for t in (together(certificate.cells, m) for m in MEASURES) if t],
     }

@@ -1,13 +1,13 @@
 """The certificate as tables of text, for the terminal, for Markdown and for the documentation."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from qduet import published
-from qduet.certificate.cells import MARGIN, Cell, measure
+from qduet.certificate.cells import MARGIN, Cell, Together, measure, together
 from qduet.certificate.claims import Claim, signed
 from qduet.certificate.cost import FLOOR_MICROSECONDS, has_floor
 from qduet.certificate.document import Certificate, Source
@@ -68,7 +68,7 @@ def _cell_row(cell: Cell) -> tuple[str, ...]:
         _with_seeds(cell.theirs),
         _with_seeds(cell.ours),
         signed(cell.difference),
-        f"{cell.margin:.2f}",
+        _margin(cell.margin, cell.theirs.mean),
         f"{cell.shown_within:.2f} sd" if np.isfinite(cell.shown_within) else "–",
         f"{cell.difference_p:.2g}",
         cell.verdict,
@@ -79,10 +79,15 @@ def _with_seeds(interval: Interval) -> str:
     return f"{interval} ({interval.n})" if interval.n != published.SEEDS else str(interval)
 
 
+def _margin(margin: float, mean: float) -> str:
+    share = 100 * margin / mean
+    return f"{margin:.2f} ({share:.0f} %)" if share >= 1 else f"{margin:.2f} ({share:.1f} %)"
+
+
 def _empty_row(game: str, agent: str, name: str, step: int) -> tuple[str, ...]:
     values = measure(published.scores(game, agent), name, step)
     theirs = mean_interval(values)
-    margin = f"{MARGIN * values.std(ddof=1):.2f}"
+    margin = _margin(MARGIN * values.std(ddof=1), values.mean())
     return (title(game), AGENTS[agent], _with_seeds(theirs), "–", "–", margin, "–", "–", NOT_YET)
 
 
@@ -122,7 +127,9 @@ def _since(step: int, commit: str) -> str:
 
 def sentences(certificate: Certificate) -> list[str]:
     """What came out, and what to know about it, one statement a line."""
-    lines = [_coverage(certificate), *(f"{line}." for line in counted(certificate).values())]
+    lines = [_coverage(certificate)]
+    for name, line in counted(certificate).items():
+        lines += [f"{line}.", *_together(together(certificate.cells, name))]
     if certificate.claims:
         counts = Counter(claim.verdict for claim in certificate.claims)
         told = ", ".join(f"{verdict}: {n}" for verdict, n in counts.items())
@@ -137,6 +144,14 @@ def sentences(certificate: Certificate) -> list[str]:
         if source.episodes_cut:
             lines.append(f"{title(source.game)}: {source.episodes_cut} episodes were cut short.")
     return lines
+
+
+def _together(found: Together | None) -> Iterator[str]:
+    if found is not None and np.isfinite(found.chi2):
+        yield (
+            f"Together: {signed(found.difference)} published standard deviations on average; "
+            f"χ² = {found.chi2:.1f} of {found.difference.n} cells (p = {found.p_value:.2g})."
+        )
 
 
 def counted(certificate: Certificate) -> dict[str, str]:

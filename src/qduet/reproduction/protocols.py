@@ -1,12 +1,14 @@
 """What the differences between the paper's text and its released code do to the scores.
 
-Two tables. *Protocols*: for each game and agent, ``protocol=paper`` against ``protocol=reference``.
-*Ablation*: runs that change some of the differing settings (docs/differences.md, items 9–11),
-against ``protocol=reference``. Both give the difference of mean returns with Welch's interval, in
-published standard deviations too, and a Holm-corrected p-value.
+Three tables. *Protocols*: for each game and agent, ``protocol=paper`` against
+``protocol=reference``. *Leads*: how far RDQ is ahead of the others under each. *Ablation*: runs
+that change some of the differing settings (docs/differences.md, items 9–11), against
+``protocol=reference``. The first and the last give the difference of mean returns with Welch's
+interval, in published standard deviations too, and a Holm-corrected p-value.
 """
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,12 +16,12 @@ import numpy as np
 
 from qduet import published
 from qduet.agents import PROTOCOLS, make_agent
-from qduet.certificate.cells import measure
+from qduet.certificate.cells import Cell, holm_among, measure
 from qduet.certificate.claims import signed
 from qduet.certificate.tables import AGENTS, NOT_YET, Table
 from qduet.published import title
 from qduet.runs import Runs
-from qduet.stats import Interval, holm, mean_interval, welch_interval, welch_test
+from qduet.stats import Interval, mean_interval, welch_interval, welch_test
 
 
 class Shift(NamedTuple):
@@ -39,7 +41,10 @@ class Shift(NamedTuple):
 
 
 def shifts(reference: Sequence[Runs], changed: Sequence[Runs]) -> list[Shift]:
-    """Each agent of `changed` against the same one of `reference`, at their last common step."""
+    """Each agent of `changed` against the same one of `reference`, at their last common step.
+
+    p-values are corrected for the number of tests that all five games have, in or not.
+    """
     before = {(runs.game, agent): runs for runs in reference for agent in runs.agents}
     found = []
     for runs in changed:
@@ -47,7 +52,8 @@ def shifts(reference: Sequence[Runs], changed: Sequence[Runs]) -> list[Shift]:
             base = before.get((runs.game, settings["name"]))
             if base is not None:
                 found.append(_shift(base, runs, settings))
-    corrected = holm([shift.p_value for shift in found])
+    most = max(Counter(shift.game for shift in found).values(), default=0)
+    corrected = holm_among([shift.p_value for shift in found], most * len(published.GAMES))
     return [s._replace(p_value=float(p)) for s, p in zip(found, corrected, strict=True)]
 
 
@@ -86,16 +92,50 @@ _WORDS = {
 }
 
 
-def protocols_table(found: Sequence[Shift]) -> Table:
-    """All 15 cells, ``paper`` against ``reference``."""
+def protocols_table(found: Sequence[Shift], cells: Sequence[Cell]) -> Table:
+    """All 15 cells, ``paper`` against ``reference``.
+
+    And `cells` of ``paper`` against the published scores, which are not of it: what the rule that
+    judges our ``reference`` runs says of runs that are known to be made otherwise.
+    """
     there = {(shift.game, shift.agent): shift for shift in found}
+    judged = {(c.game, c.agent): c.verdict for c in cells if c.measure == "return"}
     rows = [
-        (title(game), AGENTS[agent], *_numbers(there.get((game, agent))))
+        (
+            title(game),
+            AGENTS[agent],
+            *_numbers(there.get((game, agent))),
+            judged.get((game, agent), "–"),
+        )
         for game in published.GAMES
         for agent in published.AGENTS
     ]
-    headings = ("game", "agent", "reference", "paper", "paper − reference")
-    return Table("Protocols", (*headings, "in published sd", "p (equal, Holm)"), rows)
+    headings = ("game", "agent", "reference", "paper", "paper − reference", "in published sd")
+    return Table("Protocols", (*headings, "p (equal, Holm)", "paper against published"), rows)
+
+
+def leads_table(reference: Sequence[Runs], paper: Sequence[Runs]) -> Table:
+    """RDQ − the other agents under both protocols, at the last step that both have."""
+    before, after = ({runs.game: runs for runs in whose} for whose in (reference, paper))
+    rows = []
+    for game in published.GAMES:
+        row = [title(game)]
+        for other in ("dueling_dqn", "dqn"):
+            for whose in (before, after):
+                there = game in before and game in after
+                step = min(r[game].config["steps"] for r in (before, after)) if there else 0
+                row.append(_lead(whose[game], other, step) if there else NOT_YET)
+        rows.append(tuple(row))
+    told = [f"RDQ − {AGENTS[other]}, {p}" for other in ("dueling_dqn", "dqn") for p in _BOTH]
+    return Table("Leads", ("game", *told), rows)
+
+
+_BOTH = ("reference", "paper")
+
+
+def _lead(runs: Runs, other: str, step: int) -> str:
+    rdq, theirs = (measure(runs.scores(agent), "return", step) for agent in ("rdq", other))
+    return signed(welch_interval(rdq, theirs))
 
 
 def ablation_table(found: Sequence[Shift]) -> Table:

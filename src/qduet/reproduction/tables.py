@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from qduet import published, stats
-from qduet.certificate import Certificate, admit, certify
+from qduet.certificate import Cell, Certificate, admit, certify, compare_cells
 from qduet.certificate.admission import check_whole
 from qduet.certificate.claims import MINATAR
 from qduet.certificate.overall import aggregates, collections
@@ -24,7 +24,7 @@ from qduet.certificate.tables import (
     sources_table,
 )
 from qduet.published import title
-from qduet.reproduction.protocols import ablation_table, protocols_table, shifts
+from qduet.reproduction.protocols import ablation_table, leads_table, protocols_table, shifts
 from qduet.reproduction.values import published_table, values_table
 from qduet.runs import Runs, find, load
 
@@ -50,7 +50,8 @@ def tables(results: Path) -> dict[str, str]:
         "values": values_table(_runs(results / FIGURE6), published.STEPS).markdown(),
         "values-published": published_table(published.STEPS).markdown(),
         "runs": _sources(final, early),
-        "protocols": protocols_table(shifts(reference, paper)).markdown(),
+        "protocols": protocols_table(shifts(reference, paper), _judged(paper)).markdown(),
+        "leads": leads_table(reference, paper).markdown(),
         "ablation": ablation_table(shifts(reference, ablation)).markdown(),
     }
 
@@ -67,6 +68,10 @@ def _there(directory: Path) -> list[Path]:
 
 def _runs(directory: Path, *, protocol: str = "reference") -> list[Runs]:
     return admit(_there(directory), protocol=protocol)
+
+
+def _judged(runs: list[Runs]) -> list[Cell]:
+    return compare_cells(runs, min(r.config["steps"] for r in runs)) if runs else []
 
 
 def _ablation(directory: Path) -> list[Runs]:

@@ -17,6 +17,7 @@ from qduet.stats.intervals import (
     band,
     mean_interval,
     paired_difference,
+    welch_difference,
     welch_interval,
 )
 from qduet.stats.resampling import (
@@ -54,6 +55,7 @@ __all__ = [
     "pooled",
     "pooled_interval",
     "profile",
+    "welch_difference",
     "welch_interval",
     "welch_test",
 ]
