@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from qduet.agents import Agent
 from qduet.errors import InputError, plain
-from qduet.minatar import canonical_id
+from qduet.minatar import canonical_id, game_of
+from qduet.minatar.registry import program_of
 from qduet.runs import FORMAT
 
 PER_RUN = frozenset(
@@ -82,7 +83,7 @@ class Job:
     @property
     def game(self) -> str:
         """The game's name, as in the published scores: ``Breakout``."""
-        return canonical_id(self.env_id).removeprefix("MinAtar/").rsplit("-v", 1)[0]
+        return game_of(canonical_id(self.env_id))
 
     @property
     def members(self) -> tuple[Member, ...]:
@@ -94,12 +95,14 @@ class Job:
         return step % self.evaluate_every == 0
 
     def config(self, provenance: Any) -> dict[str, Any]:
-        """The content of ``config.json``."""
+        """The content of ``config.json``; of a game of one's own, also what tells its program."""
+        own = program_of(self.env_id)
         return {
             "format": FORMAT,
             "kind": "train",
             "env": canonical_id(self.env_id),
             "game": self.game,
+            **({"game_program": own} if own else {}),
             "protocol": self.protocol,
             "agents": [{"label": label, **dataclasses.asdict(a)} for label, a in self.agents],
             "seeds": list(self.seeds),

@@ -47,7 +47,7 @@ class Steps(NamedTuple):
     """uint8[T]: what the game executed, an index into `qduet.minatar.ACTION_NAMES`: another than
     the choice where the sticky layer repeated the action before."""
     reward: np.ndarray
-    """int8[T]"""
+    """``[T]``, of the environment's `reward_dtype`: int8 in MinAtar, else float32."""
     v: np.ndarray
     """float32[T]: V(s_t), as the network gives it."""
     adv: np.ndarray
@@ -79,9 +79,11 @@ class Recording(NamedTuple):
     episode: Steps
 
     @property
-    def score(self) -> int:
-        """The undiscounted return of what was recorded."""
-        return int(self.episode.reward.sum(dtype=np.int64))
+    def score(self) -> int | float:
+        """The undiscounted return of what was recorded; whole where all rewards are."""
+        rewards = self.episode.reward
+        total = rewards.sum(dtype=np.int64 if rewards.dtype.kind == "i" else np.float64)
+        return total.item()
 
 
 class _Seen(NamedTuple):
@@ -174,7 +176,7 @@ def record(
         action=seen.action.astype(np.uint8),
         random=seen.random,
         executed=seen.executed.astype(np.uint8),
-        reward=seen.reward.astype(np.int8),
+        reward=seen.reward.astype(env.reward_dtype),
         v=seen.v,
         adv=seen.adv,
         q=seen.q,

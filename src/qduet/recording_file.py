@@ -3,9 +3,10 @@
 The document names the environment, agent, seeds and settings in plain text, and holds the arrays of
 `qduet.recording.Steps` as one text ``data``: base64 of zlib of the arrays one after the other, in
 the order of `layout`. Before compression an observation is the difference (exclusive or) to the one
-before, and floats are rounded to 16 significant bits and stored by byte planes (all lowest bytes,
-then all second bytes, …): a thousand steps of Seaquest are then some 70 KB. ``sha256`` is over
-everything else in the document. A file may come from anywhere, so `parse` trusts none of it.
+before, and floats are rounded to 16 significant bits (but for rewards) and stored by byte planes
+(all lowest bytes, then all second bytes, …): a thousand steps of Seaquest are then some 70 KB.
+``sha256`` is over everything else in the document. A file may come from anywhere, so `parse` trusts
+none of it.
 """
 
 import base64
@@ -22,7 +23,7 @@ import numpy as np
 
 from qduet import agents
 from qduet.errors import InputError
-from qduet.minatar import ACTION_NAMES, ENV_IDS, Environment, make, render
+from qduet.minatar import ACTION_NAMES, Environment, game_of, make, render
 from qduet.recording import MOST_FRAMES, Recording, Steps, returns_to_go
 from qduet.store import to_json, write_atomically
 
@@ -42,7 +43,7 @@ def layout(env: Environment, frames: int) -> dict[str, tuple[np.dtype, tuple[int
         "action": (byte, (frames,)),
         "random": (byte, (frames,)),
         "executed": (byte, (frames,)),
-        "reward": (np.dtype(np.int8), (frames,)),
+        "reward": (env.reward_dtype.newbyteorder("<"), (frames,)),
         "v": (real, (frames,)),
         "adv": (real, each),
         "q": (real, each),
@@ -66,7 +67,8 @@ def _encode(steps: Steps, env: Environment) -> str:
         if name == "observations":
             array[1:] ^= array[:-1].copy()
         if dtype.kind == "f":
-            array = rounded(array).reshape(-1, 1).view(np.uint8).T
+            kept = array if name == "reward" else rounded(array)
+            array = kept.reshape(-1, 1).view(np.uint8).T
         parts.append(array.tobytes())
     return base64.b64encode(zlib.compress(b"".join(parts), 9)).decode("ascii")
 
@@ -116,7 +118,7 @@ def _scenery(env: Environment) -> dict[str, Any]:
     """What follows from the environment alone."""
     return {
         "env": env.name,
-        "game": env.name.removeprefix("MinAtar/").rsplit("-v", 1)[0],
+        "game": game_of(env.name),
         "channels": list(env.channels),
         "colours": [
             "#{:02x}{:02x}{:02x}".format(*colour)
@@ -124,6 +126,7 @@ def _scenery(env: Environment) -> dict[str, Any]:
         ],
         "actions": [ACTION_NAMES[action] for action in env.actions],
         "all_actions": list(ACTION_NAMES),
+        **({} if env.small_rewards else {"rewards": "float32"}),
     }
 
 
@@ -162,15 +165,19 @@ def parse(written: Any) -> Recording:
         raise InputError("its checksum differs; it was damaged or edited")
     try:
         recording = _parse(rest)
+    except InputError:
+        raise
     except (KeyError, TypeError, ValueError, AttributeError, binascii.Error, zlib.error) as error:
         raise InputError(f"{type(error).__name__}: {error}".splitlines()[0][:200]) from None
     return recording
 
 
 def _parse(written: dict[str, Any]) -> Recording:
-    if written["env"] not in ENV_IDS:
-        raise InputError(f"unknown environment {written['env']!r}")
-    env = make(written["env"])
+    try:
+        env = make(written["env"])
+    except InputError:
+        remedy = "if it is a game of your own, name its module: qduet --import MODULE …"
+        raise InputError(f"unknown environment {written['env']!r}; {remedy}") from None
     for name, value in _scenery(env).items():
         if written[name] != value:
             raise InputError(f"{name} are not those of {env.name}")
@@ -220,6 +227,8 @@ def _check(recording: Recording, env: Environment) -> None:
     steps, agent = recording.episode, recording.agent
     if steps.action.max() >= env.num_actions or steps.executed.max() >= len(ACTION_NAMES):
         raise InputError("an action is not one of the game's")
+    if not np.isfinite(steps.reward).all():
+        raise InputError("a reward is not a finite number")
     adv = steps.adv.astype(np.float64)
     with np.errstate(invalid="ignore"):  # the numbers of a diverged run can be infinite
         q = agent.w * steps.v[:, None] + adv - agent.c * adv.mean(axis=1, keepdims=True)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 STRIDE = 4
 """Steps that are written at a time."""
@@ -25,7 +26,7 @@ class Replay(NamedTuple):
     actions: jax.Array
     """int8[capacity + 4]: the action, or −1 − action if the episode ended with it."""
     rewards: jax.Array
-    """int8[capacity + 4]: MinAtar's rewards are small whole numbers; others are not kept right."""
+    """``[capacity + 4]``, of the environment's `reward_dtype`: int8 in MinAtar, else float32."""
 
 
 class Batch(NamedTuple):
@@ -42,11 +43,11 @@ class Batch(NamedTuple):
     """uint8, packed"""
 
 
-def empty(capacity: int, first: jax.Array) -> Replay:
+def empty(capacity: int, first: jax.Array, reward_dtype: np.dtype) -> Replay:
     """A memory of `capacity` transitions (a multiple of 4) that starts from observation `first`."""
     size = capacity + STRIDE
     observations = jnp.zeros((size, first.size), jnp.uint8).at[STRIDE - 1].set(first)
-    return Replay(observations, jnp.zeros(size, jnp.int8), jnp.zeros(size, jnp.int8))
+    return Replay(observations, jnp.zeros(size, jnp.int8), jnp.zeros(size, reward_dtype))
 
 
 def write(
@@ -65,7 +66,7 @@ def write(
     return Replay(
         put(replay.observations, next_observations, (step + STRIDE) % size, axis=0),
         put(replay.actions, marked, at, axis=0),
-        put(replay.rewards, rewards.astype(jnp.int8), at, axis=0),
+        put(replay.rewards, rewards.astype(replay.rewards.dtype), at, axis=0),
     )
 
 

@@ -158,12 +158,16 @@ def _damaged(path: Path) -> InputError:
     return InputError(f"{path} is damaged; delete it and run again to make it anew")
 
 
+PROGRAMS = {"fingerprint": "the rule", "game_program": "the game"}
+"""Settings that tell one program of the same name from another."""
+
+
 def difference(stored: str, wanted: str) -> str:
     """The first setting in which two JSON texts differ."""
     there, here = _flat(json.loads(stored)), _flat(json.loads(wanted))
     for name in sorted(there.keys() | here.keys()):
-        if there.get(name) != here.get(name) and name == "fingerprint":
-            return "the rule has changed since"
+        if there.get(name) != here.get(name) and name in PROGRAMS:
+            return f"{PROGRAMS[name]} has changed since"
         if there.get(name) != here.get(name):
             return f"{name} is {there.get(name)} there, {here.get(name)} here"
     return "in their order"

@@ -92,7 +92,7 @@ def init(setting: Setting, uniform: networks.Uniform, seed_key: jax.Array) -> Ru
         params=params,
         target=params,
         adam=Adam(zeros, zeros),
-        replay=replay.empty(setting.agent.capacity, observation),
+        replay=replay.empty(setting.agent.capacity, observation, env.reward_dtype),
         env=state,
         observation=observation,
         key=jax.random.fold_in(seed_key, EXPERIENCE),

@@ -21,7 +21,7 @@ import qduet
 from qduet import agents, networks, tensors
 from qduet.agents import Agent
 from qduet.errors import InputError
-from qduet.minatar import canonical_id, make
+from qduet.minatar import canonical_id, game_of, make
 from qduet.networks import Params
 
 FOLDER = "weights"
@@ -53,7 +53,7 @@ def save(path: Path, weights: Weights) -> None:
     metadata = {
         "qduet": qduet.__version__,
         "env": weights.env_id,
-        "game": weights.env_id.removeprefix("MinAtar/").rsplit("-v", 1)[0],
+        "game": game_of(weights.env_id),
         "agent": json.dumps(dataclasses.asdict(weights.agent), sort_keys=True),
         "label": weights.label,
         "seed": str(weights.seed),

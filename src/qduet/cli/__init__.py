@@ -63,6 +63,20 @@ def _command_parser(name: str) -> Parser:
     return parser
 
 
+def _import(modules: Sequence[str]) -> None:
+    """Imports the user's modules; as with ``python -m``, the current directory is looked in."""
+    if modules and os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            raise InputError(
+                f"--import {name}: {error}; give a module's name as in Python (my_game for "
+                "my_game.py here)"
+            ) from None
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line `argv` and returns its exit code."""
     parser = Parser(
@@ -72,6 +86,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"qduet {qduet.__version__}")
+    parser.add_argument(
+        "--import",
+        dest="modules",
+        metavar="MODULE",
+        action="append",
+        default=[],
+        help="import a Python module first: one that registers a game of yours (docs/training.md)",
+    )
     parser.add_argument("command", metavar="COMMAND", nargs="?")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     top = parser.parse_args(argv)
@@ -80,6 +102,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser.error(f"COMMAND is missing: one of {', '.join(COMMANDS)}")
         if top.command not in COMMANDS:
             raise unknown_name("command", top.command, COMMANDS)
+        _import(top.modules)
         args = _command_parser(top.command).parse_args(top.arguments)
         code = args.run(args)
         sys.stdout.flush()  # here, so that a reader that has gone is noticed here

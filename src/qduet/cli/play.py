@@ -1,4 +1,4 @@
-"""`qduet play`: a MinAtar game by keyboard in the terminal."""
+"""`qduet play`: a MinAtar game, or one of your own, by keyboard in the terminal."""
 
 import argparse
 import os
@@ -26,7 +26,8 @@ class Options(NamedTuple):
 
     env_id: str
     fps: float
-    sticky: bool
+    sticky: bool | None
+    """None: as the game has it."""
     seed: int
     turn_based: bool
     record: Path | None
@@ -43,8 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sticky",
         action=argparse.BooleanOptionalAction,
-        default=True,
-        help="repeat the last action in one step of ten, as the original does (default on)",
+        help="repeat the last action in one step of ten, as the original does (MinAtar's default)",
     )
     parser.add_argument("--seed", type=whole(0), help="the same seed and keys give the same game")
     parser.add_argument("--turn-based", action="store_true", help="wait for a key in every step")
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         play(game)
     finally:
         game.save()
-    print(f"{game.env.name}: best score {game.best} in {game.episode} episodes")
+    print(f"{game.env.name}: best score {game.best:.7g} in {game.episode} episodes")
     if options.record:
         print(f"wrote {options.record} ({len(game.frames)} frames)")
     return 0
@@ -124,11 +124,10 @@ class Game:
 
         from qduet.minatar import animation, make, seeded
 
-        self.env = make(
-            options.env_id, sticky_probability=0.1 if options.sticky else 0.0, auto_reset=False
-        )
+        sticky = None if options.sticky is None else 0.1 * options.sticky
+        self.env = make(options.env_id, sticky_probability=sticky, auto_reset=False)
         self.options = options
-        self.episode, self.steps, self.points, self.best = 1, 0, 0, 0
+        self.episode, self.steps, self.points, self.best = 1, 0, 0.0, 0.0
         self.over = False
         self.frames: list[animation.Frame] = []
         self._frame = animation.Frame
@@ -152,20 +151,20 @@ class Game:
         """The line above the board."""
         return (
             f"{self.env.name}   episode {self.episode}   step {self.steps}   "
-            f"score {self.points}   best {self.best}"
+            f"score {self.points:.7g}   best {self.best:.7g}"
         )
 
     def record(self) -> None:
         """Keeps the board for the GIF file, if there is to be one."""
         if self.options.record:
-            caption = f"episode {self.episode}   step {self.steps}   score {self.points}"
+            caption = f"episode {self.episode}   step {self.steps}   score {self.points:.7g}"
             self.frames.append(self._frame(self.observation(), caption))
 
     def step(self, action: int) -> None:
         """One step with the agent's action."""
         self._seeded, reward, terminated = self._step(self._seeded, np.int32(action))
         self.steps += 1
-        self.points += int(reward)
+        self.points += float(reward)
         self.best = max(self.best, self.points)
         self.over = bool(terminated)
         self.record()
@@ -173,7 +172,7 @@ class Game:
     def new_episode(self) -> None:
         """As after the original's reset: the last action survives."""
         self._seeded = self._next(self._seeded)
-        self.episode, self.steps, self.points, self.over = self.episode + 1, 0, 0, False
+        self.episode, self.steps, self.points, self.over = self.episode + 1, 0, 0.0, False
         self.record()
 
     def save(self) -> None:

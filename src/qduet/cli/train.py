@@ -36,7 +36,9 @@ MAX_SEEDS = 10_000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument("agents", nargs="+", metavar="AGENT", help="dqn, dueling_dqn, rdq")
-    parser.add_argument("env", metavar="ENV", help="for example MinAtar/Breakout-v1")
+    parser.add_argument(
+        "env", metavar="ENV", help="such as MinAtar/Breakout-v1, or yours (docs/training.md)"
+    )
     parser.add_argument(
         "--seeds",
         type=_seeds,

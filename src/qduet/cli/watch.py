@@ -148,11 +148,15 @@ def _is_recording(path: Path) -> bool:
 
 
 def file_name(recording: "Recording") -> str:
-    """``breakout-rdq-3-episode7``; whatever the label holds, it is a plain file name."""
-    game = recording.env.removeprefix("MinAtar/").rsplit("-v", 1)[0]
-    label = re.sub(r"[^A-Za-z0-9.]+", "_", recording.label)[:60]
+    """``breakout-rdq-3-episode7``; whatever the names hold, it is a plain file name."""
+    from qduet.minatar import game_of
+
+    plain = lambda name: re.sub(r"[^A-Za-z0-9.]+", "_", name)[:60]
+    game = game_of(recording.env)
     snake = re.sub(r"(?<!^)([A-Z])", r"_\1", game).lower()
-    return f"{snake}-{label}-{recording.seed}-episode{recording.episode_seed}"
+    return (
+        f"{plain(snake)}-{plain(recording.label)}-{recording.seed}-episode{recording.episode_seed}"
+    )
 
 
 def title(recording: "Recording") -> str:
@@ -166,6 +170,7 @@ def show(recording: "Recording", paths: dict[str, Any]) -> None:
     end = "game over" if recording.ended else "cut short there; --frames N records more"
     trained = f"trained for {recording.step:,} steps"
     print(f"{recording.env}, {recording.label}, seed {recording.seed}, {trained}")
-    print(f"episode {recording.episode_seed}: score {recording.score} in {frames:,} frames ({end})")
+    score = f"score {recording.score:.7g} in {frames:,} frames"
+    print(f"episode {recording.episode_seed}: {score} ({end})")
     for kind, what in (("html", "page"), ("gif", "GIF"), ("json", "recording")):
         print(f"  {what:10}{paths[kind]}")

@@ -7,12 +7,14 @@
     observations = jax.vmap(env.observe)(states)   # bool[1024, 10, 10, 4]
     packed = jax.vmap(env.pack)(states)            # uint8[1024, 50]
 
+`register` adds a game of one's own.
+
 The rules were written down as facts and implemented from them; `qduet.minatar.parity` compares the
 games with the original package, which is an oracle and never a source.
 """
 
 from qduet.minatar.packing import unpack
-from qduet.minatar.registry import ENV_IDS, GAMES, canonical_id, make
+from qduet.minatar.registry import ENV_IDS, GAMES, canonical_id, game_of, make, register
 from qduet.minatar.types import ACTION_NAMES, Environment, Outcome
 
 __all__ = [
@@ -22,6 +24,8 @@ __all__ = [
     "Environment",
     "Outcome",
     "canonical_id",
+    "game_of",
     "make",
+    "register",
     "unpack",
 ]

@@ -174,4 +174,6 @@ def rows(state: AsterixState) -> jax.Array:
 def game(*, difficulty_ramping: bool = True) -> Environment:
     """The game alone."""
     ramped_step = partial(step, difficulty_ramping=difficulty_ramping)
-    return Environment("Asterix", CHANNELS, ALL_ACTIONS, 2, reset, ramped_step, rows)
+    return Environment(
+        "Asterix", CHANNELS, ALL_ACTIONS, 2, reset, ramped_step, rows, small_rewards=True
+    )

@@ -128,4 +128,4 @@ def rows(state: BreakoutState) -> jax.Array:
 
 def game(*, difficulty_ramping: bool = True) -> Environment:
     """The game alone; Breakout has no difficulty to ramp."""
-    return Environment("Breakout", CHANNELS, ALL_ACTIONS, 1, reset, step, rows)
+    return Environment("Breakout", CHANNELS, ALL_ACTIONS, 1, reset, step, rows, small_rewards=True)

@@ -137,4 +137,4 @@ def rows(state: FreewayState) -> jax.Array:
 
 def game(*, difficulty_ramping: bool = True) -> Environment:
     """The game alone; Freeway has no difficulty to ramp."""
-    return Environment("Freeway", CHANNELS, ALL_ACTIONS, 3, reset, step, rows)
+    return Environment("Freeway", CHANNELS, ALL_ACTIONS, 3, reset, step, rows, small_rewards=True)

@@ -39,7 +39,7 @@ class MinAtarEnv(gymnasium.Env[np.ndarray, np.integer]):
         self,
         env_id: str,
         *,
-        sticky_probability: float = 0.1,
+        sticky_probability: float | None = None,
         difficulty_ramping: bool = True,
         render_mode: str | None = None,
     ):

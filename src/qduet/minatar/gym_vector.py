@@ -55,7 +55,7 @@ class MinAtarVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         *,
         num_envs: int = 1,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
-        sticky_probability: float = 0.1,
+        sticky_probability: float | None = None,
         difficulty_ramping: bool = True,
         render_mode: str | None = None,
     ):

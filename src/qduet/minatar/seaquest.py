@@ -303,4 +303,6 @@ def step(
 def game(*, difficulty_ramping: bool = True) -> Environment:
     """The game alone."""
     ramped_step = partial(step, difficulty_ramping=difficulty_ramping)
-    return Environment("Seaquest", CHANNELS, ALL_ACTIONS, 2, reset, ramped_step, rows)
+    return Environment(
+        "Seaquest", CHANNELS, ALL_ACTIONS, 2, reset, ramped_step, rows, small_rewards=True
+    )

@@ -222,4 +222,6 @@ def rows(state: SpaceInvadersState) -> jax.Array:
 def game(*, difficulty_ramping: bool = True) -> Environment:
     """The game alone."""
     ramped_step = partial(step, difficulty_ramping=difficulty_ramping)
-    return Environment("SpaceInvaders", CHANNELS, ALL_ACTIONS, 0, reset, ramped_step, rows)
+    return Environment(
+        "SpaceInvaders", CHANNELS, ALL_ACTIONS, 0, reset, ramped_step, rows, small_rewards=True
+    )

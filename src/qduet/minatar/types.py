@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 
 from qduet.minatar import packing
 
@@ -26,10 +27,7 @@ class Outcome(NamedTuple):
     state: State
     """The next state; after `auto_reset`, that of the next episode where one has ended."""
     reward: jax.Array
-    """float32[], a whole number in [−128, 127]: the replay memory keeps it as an int8.
-
-    Nothing checks that; training with other rewards learns from what an int8 makes of them.
-    """
+    """float32[]; see `Environment.small_rewards`."""
     terminated: jax.Array
     """bool[]; the games have no time limit, so nothing is ever truncated."""
 
@@ -47,12 +45,16 @@ class Environment(NamedTuple):
     reset: Callable[[jax.Array], State]
     """draws uint32[num_draws] -> the first state of an episode"""
     step: Callable[[State, jax.Array, jax.Array], Outcome]
-    """state, action int[] in [0, num_actions), draws uint32[num_draws] -> outcome
+    """state, action int[], draws uint32[num_draws] -> outcome
 
-    The rewards must be small whole numbers (`Outcome.reward`).
+    A game alone is given an index into `ACTION_NAMES`, one of its `actions` (or noop, where that
+    sticks); inside the layers, as `make` gives it, the agent's choice among them, in [0,
+    num_actions).
     """
     rows: Callable[[State], jax.Array]
     """state -> uint32[num_channels, 10]: the picture, each row a mask with bit x for column x"""
+    small_rewards: bool = False
+    """Every reward is a whole number in [−128, 127], and may be kept in one byte. Not checked."""
 
     @property
     def num_actions(self) -> int:
@@ -63,6 +65,11 @@ class Environment(NamedTuple):
     def num_channels(self) -> int:
         """How many channels an observation has."""
         return len(self.channels)
+
+    @property
+    def reward_dtype(self) -> np.dtype:
+        """What the replay memory and recordings keep a reward as."""
+        return np.dtype(np.int8 if self.small_rewards else np.float32)
 
     @property
     def packed_size(self) -> int:

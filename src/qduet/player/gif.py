@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qduet.minatar import ACTION_NAMES, Environment, animation, make, render
+from qduet.minatar import ACTION_NAMES, Environment, animation, game_of, make, render
 from qduet.minatar.animation import INK, LINE, MARGIN, PAPER
 from qduet.published import title
 from qduet.recording import Recording
@@ -60,7 +60,7 @@ class Painter:
         self.adv = Scale.of(steps.adv)
         self.q = Scale.of(steps.q, *([steps.v] if uses_v else []))
         self.v = self.q if uses_v else Scale.of(steps.v)
-        self.scores = np.concatenate([[0], np.cumsum(steps.reward, dtype=np.int64)])
+        self.scores = np.concatenate([[0.0], np.cumsum(steps.reward, dtype=np.float64)])
         self.palette = _palette(self.pil, self.env)
         self.still = self._still()
 
@@ -113,9 +113,9 @@ class Painter:
 
     def _caption(self, t: int, over: bool) -> str:
         recording = self.recording
-        name = title(recording.env.removeprefix("MinAtar/").rsplit("-v", 1)[0])
+        name = title(game_of(recording.env))
         end = ("   game over" if recording.ended else "   recording ends") if over else ""
-        return f"{name}   {recording.label[:30]}   frame {t}   score {self.scores[t]}{end}"
+        return f"{name}   {recording.label[:30]}   frame {t}   score {self.scores[t]:.7g}{end}"
 
     def _bar(
         self, draw: Any, x: int, y: int, width: int, scale: Scale, value: Any, colour: Any

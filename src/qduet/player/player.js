@@ -41,7 +41,8 @@
     const each = frames * actions;
     return [
       ["observations", 1, (frames + 1) * bytes],
-      ["action", 1, frames], ["random", 1, frames], ["executed", 1, frames], ["reward", 1, frames],
+      ["action", 1, frames], ["random", 1, frames], ["executed", 1, frames],
+      ["reward", recording.rewards === "float32" ? 4 : 1, frames],
       ["v", 4, frames], ["adv", 4, each], ["q", 4, each],
       ["target", 4, frames], ["returnToGo", 4, frames],
     ];
@@ -74,7 +75,7 @@
     }
     const seen = arrays.observations, bytes = seen.length / (recording.frames + 1);
     for (let i = bytes; i < seen.length; i++) seen[i] ^= seen[i - bytes];
-    arrays.reward = new Int8Array(arrays.reward.buffer);
+    if (recording.rewards !== "float32") arrays.reward = new Int8Array(arrays.reward.buffer);
     return arrays;
   }
 
@@ -111,6 +112,7 @@
   const spaced = (name) => name.replace(/(?!^)([A-Z])/g, " $1");  // SpaceInvaders
   const number = (x) => (Number.isFinite(x) ? x.toFixed(Math.abs(x) < 100 ? 2 : 1) : String(x))
     .replace("-", "−").replace(/^−(0\.?0*)$/, "$1");
+  const sum = (x) => String(Number(x.toPrecision(7))).replace("-", "−");
   const thousands = (n) => n.toString().replace(/\B(?=(\d{3})+$)/g, ",");
 
   /* The smallest interval that holds 0 and all finite numbers of the arrays. */
@@ -212,7 +214,7 @@
   function factsPart(recording, arrays) {
     const { actions, frames } = recording;
     const count = actions.length;
-    const score = new Int32Array(frames + 1);
+    const score = new Float64Array(frames + 1);
     for (let t = 0; t < frames; t++) score[t + 1] = score[t] + arrays.reward[t];
     const list = make("dl", { class: "qp-facts" });
     const fact = (name) => {
@@ -226,7 +228,7 @@
     const executed = fact("executed");
     function show(t) {
       const over = t >= frames;
-      points(String(score[t]));
+      points(sum(score[t]));
       reward(over ? "–" : number(arrays.reward[t]).replace(/\.00$/, ""));
       q(over ? "–" : number(arrays.q[t * count + arrays.action[t]]));
       target(over ? "–" : number(arrays.target[t]));
@@ -292,7 +294,7 @@
     const name = NAMES[recording.label] ?? recording.label;
     const trained = recording.step ? `trained for ${thousands(recording.step)} steps` : "untrained";
     const parts = [`run ${recording.seed}`, trained, `episode ${recording.episode_seed}`,
-      `ε = ${recording.epsilon}`, `score ${recording.score} in ${thousands(recording.frames)} frames`];
+      `ε = ${recording.epsilon}`, `score ${sum(recording.score)} in ${thousands(recording.frames)} frames`];
     if (!recording.ended) parts.push("cut short by the recording's limit");
     return [`${spaced(recording.game)} · ${name}`, parts.join(" · ")];
   }

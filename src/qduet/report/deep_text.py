@@ -22,12 +22,18 @@ NOTHING_OF_OURS = (
 def is_figure6(found: list[Runs]) -> bool:
     """Whether these runs are the paper's experiment: its length, seeds, agents and settings."""
     return all(
-        runs.config["steps"] == published.STEPS
+        on_minatar([runs])
+        and runs.config["steps"] == published.STEPS
         and len(runs.config["seeds"]) >= published.SEEDS
         and set(published.AGENTS) <= set(runs.agents)
         and all(_as_published(runs, label) for label in published.AGENTS)
         for runs in found
     )
+
+
+def on_minatar(found: list[Runs]) -> bool:
+    """Whether all games are of the paper, and none of one's own."""
+    return all(runs.game in published.GAMES for runs in found)
 
 
 def _as_published(runs: Runs, label: str) -> bool:
@@ -84,7 +90,7 @@ def setting(found: list[Runs]) -> str:
 def share(found: list[Runs]) -> str:
     """What a short training is, and is not."""
     steps = max(runs.config["steps"] for runs in found)
-    if steps >= published.EVALUATE_EVERY:
+    if steps >= published.EVALUATE_EVERY or not on_minatar(found):
         return ""
     return (
         f"A short training, {100 * steps / published.STEPS:.2g} % of the paper’s 10,000,000 steps: "
@@ -196,7 +202,8 @@ def facts(parent: Path, found: list[Runs], name: str) -> tuple[Fact, ...]:
     """What was run, where and for how long, for the summary of the page."""
     number = sum(len(runs.agents) * len(runs.config["seeds"]) for runs in found)
     games = ", ".join(dict.fromkeys(published.title(runs.game) for runs in found))
-    what = "Figure 6" if is_figure6(found) else "MinAtar"
+    other = "MinAtar" if on_minatar(found) else "Training"
+    what = "Figure 6" if is_figure6(found) else other
     place = _place(parent, found)
     told = f"{what}: {number} run{'s' * (number != 1)} of {_steps(found)} steps, {games}"
     facts = [Fact("run", told, name, str(place))]

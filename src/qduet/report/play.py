@@ -43,7 +43,7 @@ def show(documents: list[tuple[Path, dict[str, Any]]], name: str) -> Part:
             d["label"],
             str(d["seed"]),
             f"{d['step']:,}",
-            str(d["score"]),
+            f"{d['score']:.7g}",
             code(str(path)),
         ]
         for path, d in kept

@@ -126,7 +126,8 @@ def _deep(found: Found, groups: Groups) -> Section:
     if not groups:
         none = "No training runs were given; qduet train makes them."
         lead = f"{lead} {none}" if parts else none
-    return Section("minatar", "MinAtar", lead, parts)
+    name = "MinAtar" if all(map(deep_text.on_minatar, groups.values())) else "Training"
+    return Section("minatar", name, lead, parts)
 
 
 def _play(found: Found, problems: list[str]) -> Section:
