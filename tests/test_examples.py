@@ -87,6 +87,16 @@ def test_own_agent_trains_and_its_weights_give_its_values(tmp_path, capsys):
     np.testing.assert_allclose(q, want, rtol=1e-5)
 
 
+def test_own_game_is_learned(tmp_path, capsys):
+    """Of 1,000 returns of ±1 the mean is known to ±0.03."""
+    after = example("own_game").main(tmp_path / "out", steps=10_000)
+    told = capsys.readouterr().out
+    before = float(re.search(r"episodes: (\S+) before", told)[1])
+    assert f"{after:.2f} after 10,000 steps" in told
+    assert before < -0.3
+    assert after > 0.3
+
+
 @pytest.mark.parametrize("name", ["dqn", "dueling_dqn", "rdq"])
 def test_plain_numpy_plays_with_a_weights_file(name, tmp_path, capsys):
     pytest.importorskip("gymnasium", reason="gymnasium is not installed")

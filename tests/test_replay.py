@@ -13,7 +13,7 @@ def observation(t):
 
 def filled(capacity, steps):
     """A memory after `steps` steps in which everything tells its time."""
-    memory = replay.empty(capacity, jnp.asarray(observation(0)))
+    memory = replay.empty(capacity, jnp.asarray(observation(0)), np.dtype(np.int8))
     write = jax.jit(replay.write)
     for t in range(0, steps, 4):
         times = np.arange(t, t + 4)
@@ -42,10 +42,13 @@ def test_every_transition_is_whole_and_all_kept_ones_occur(steps):
     assert set(time) == set(range(max(0, steps - capacity), steps))
 
 
-def test_rewards_that_an_environment_may_give_are_kept_exactly():
-    """Those of `minatar.types.Outcome`: whole numbers in [−128, 127]."""
-    memory = replay.empty(256, jnp.zeros(2, jnp.uint8))
-    rewards, zeros = np.arange(-128, 128, dtype=np.float32), jnp.zeros(4, jnp.int32)
+@pytest.mark.parametrize(
+    ("dtype", "scale"), [("int8", 1), ("float32", 1 / 3), ("float32", 200), ("float32", 1e-30)]
+)
+def test_rewards_that_an_environment_may_give_are_kept_exactly(dtype, scale):
+    """Of `small_rewards`, whole numbers in [−128, 127]; of others, whatever they are."""
+    memory = replay.empty(256, jnp.zeros(2, jnp.uint8), np.dtype(dtype))
+    rewards, zeros = np.float32(scale) * np.arange(-128, 128, dtype="f4"), jnp.zeros(4, jnp.int32)
     for t in range(0, 256, 4):
         four, seen = jnp.asarray(rewards[t : t + 4]), jnp.zeros((4, 2), jnp.uint8)
         memory = replay.write(memory, jnp.int32(t), zeros, four, zeros == 1, seen)
@@ -74,5 +77,5 @@ def test_below_is_the_high_half_of_the_product():
 def test_a_full_size_memory_is_small(game, megabytes):
     env = make(f"MinAtar/{game}-v1")
     first = jnp.zeros(env.packed_size, jnp.uint8)
-    shapes = jax.eval_shape(lambda first: replay.empty(100_000, first), first)
+    shapes = jax.eval_shape(lambda first: replay.empty(100_000, first, env.reward_dtype), first)
     assert sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(shapes)) <= megabytes * 10**6

@@ -1,12 +1,14 @@
 """The page of `qduet watch` in Chromium: what it shows, how it plays, what it refuses."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from qduet import networks, recording_file
 from qduet.agents import make_agent
-from qduet.minatar import make, render, unpack
+from qduet.minatar import Environment, Outcome, make, register, render, unpack
+from qduet.minatar.bitboard import one_cell
 from qduet.player.page import page as page_of
 from qduet.recording import record
 from qduet.weights import Weights
@@ -74,6 +76,27 @@ def test_every_frame_shows_the_recorded_board_and_values(player, asterix):
         sticky = steps.executed[t] != env.actions[steps.action[t]]
         done = ("noop", "left", "up", "right", "down", "fire")[steps.executed[t]]
         assert executed == ["executed (sticky)" if sticky else "executed", done]
+
+
+def test_rewards_that_are_no_whole_numbers_are_shown(page_from_file, tmp_path):
+    """A game of one's own, with −0.25 in every step of three."""
+    game = Environment(
+        name="Quarter",
+        channels=("place",),
+        actions=(0, 3),
+        num_draws=0,
+        reset=lambda draws: jnp.int32(0),
+        step=lambda state, action, draws: Outcome(state + 1, jnp.float32(-0.25), state == 2),
+        rows=lambda state: one_cell(jnp.int32(0), state)[None],
+    )
+    register("Quarter-v0", game)
+    page = opened(page_from_file, tmp_path, [recorded("Quarter-v0", "rdq", "rdq")])
+    facts = page.locator("dl.qp-facts dd")
+    for t, score in enumerate(["0", "−0.25", "−0.5", "−0.75"]):
+        page.evaluate(f"shown.show({t})")
+        assert facts.nth(0).inner_text() == score
+        assert facts.nth(1).inner_text() == ("−0.25" if t < 3 else "–")
+    assert "score −0.75 in 3 frames" in page.locator("body").inner_text()
 
 
 def test_bars_are_as_long_as_their_numbers(player, asterix):

@@ -74,7 +74,7 @@ def imported(path):
 
 def test_the_game_core_needs_only_jax_and_numpy():
     folder = Path(qduet.minatar.__file__).parent
-    core = ["types", "packing", "bitboard", "chance", "slots", "layers", "registry"]
+    core = ["types", "packing", "bitboard", "chance", "slots", "layers", "own", "registry"]
     core += ["asterix", "breakout", "freeway", "space_invaders"]
     core += ["seaquest", "seaquest_state", "seaquest_picture"]
     outside = {

@@ -42,6 +42,7 @@ def test_states_are_small_and_outcomes_typed(env_id):
     outcome = jax.eval_shape(env.step, state, jnp.int32(0), draws)
     assert outcome.state == state  # a fixed point of shapes and dtypes, so that it can be scanned
     assert (outcome.reward.shape, outcome.reward.dtype) == ((), jnp.float32)
+    assert env.reward_dtype == jnp.int8
     assert (outcome.terminated.shape, outcome.terminated.dtype) == ((), jnp.bool_)
     assert sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state)) <= 512
     observation = jax.eval_shape(env.observe, state)

@@ -48,7 +48,7 @@ def test_a_registered_game_is_made_by_its_id_with_the_layers_around_it():
         after = env.step(state, jnp.int32(choice), jnp.zeros(3, jnp.uint32))
         assert int(after.state.game.action) == int(after.state.last_action) == action
         assert float(after.reward) == 0.5
-    with pytest.raises(InputError, match="unknown environment 'walk-v0'.*qduet --import MODULE"):
+    with pytest.raises(InputError, match=r"unknown environment 'walk-v0'.*qduet --import MODULE"):
         make("walk-v0")
 
 
