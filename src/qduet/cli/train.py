@@ -37,7 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     parser.add_argument("agents", nargs="+", metavar="AGENT", help="dqn, dueling_dqn, rdq")
     parser.add_argument(
-        "env", metavar="ENV", help="such as MinAtar/Breakout-v1, or yours (docs/training.md)"
+        "env",
+        metavar="ENV",
+        help="such as MinAtar/Breakout-v1; a game of yours: qduet --import MODULE train …",
     )
     parser.add_argument(
         "--seeds",
