@@ -436,7 +436,7 @@ def test_a_failing_problem_is_reported(monkeypatch):
     def check(problem: Problem):
         return conclude("fails", equal("actions", problem.mdp.num_actions, 3))
 
-    monkeypatch.setitem(CLAIMS, "fails", CLAIMS["minimum_norm"]._replace(check=check))
+    monkeypatch.setitem(CLAIMS, "fails", CLAIMS["minimum_norm"]._replace(function=check))
     (result,) = run_suite(range(20), ["fails"], workers=1)
     assert not result.holds
     assert 0 < result.failures < 20
