@@ -61,9 +61,9 @@ GOALS = ("behaviour", "optimal")
 class Rule(NamedTuple):
     """A tabular TD algorithm.
 
-    Its functions are pure, and no random numbers are passed to them. A rule that tosses a coin
-    (Double Q-learning) can keep a `jax.random.key` among its tables and replace it at each update by
-    ``jax.random.fold_in(key, t.next_state)``, which makes it depend on the seed's trajectory.
+    Its functions are pure, and no random numbers are passed to them. A rule that tosses coins
+    (Double Q-learning) can keep a `jax.random.key` among its tables and replace it at each update
+    by ``jax.random.fold_in(key, t.next_state)``, which makes it depend on the seed's trajectory.
     """
 
     init: Callable[[jax.Array, jax.Array], Tables]

@@ -6,6 +6,8 @@
     >>> rules = (RuleSpec("q_learning"), RuleSpec("hard_rdq"))
     >>> TabularExperiment("frozen-lake", "FrozenLake, slippery", mdp, rules, seeds=30).actions
     (4,)
+
+An MDP is told by what it holds: cells of another one are never read under the same name.
 """
 
 import dataclasses

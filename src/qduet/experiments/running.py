@@ -3,6 +3,8 @@
     >>> results = run(FIGURES["figure5"].small(), Path("out"))
     >>> results.cells[18]["hard_rdq"].percent.shape  # [seeds, step sizes, points]
     (4, 7, 5)
+
+A cell is read back only under the settings, rule and problem that made it.
 """
 
 import functools
