@@ -59,7 +59,7 @@ def _legend(figure: Figure, left: Axes, results: Results) -> None:
     """The legend below the panels and the title above them."""
     experiment = results.experiment
     rules = left.get_legend_handles_labels()[0]
-    columns = min(3, len(results.rules))
+    columns = min(len(figure.axes), len(results.rules))
     figure.legend(handles=rules + _marks(), loc="outside lower center", ncols=columns)
     seeds = experiment.seeds
     note = f"{seeds} seeds, 95 % intervals" if seeds > 1 else "a single seed: no intervals"

@@ -19,7 +19,7 @@ from qduet.summary import table as summary_table
 def lead(shown: list[Loaded]) -> str:
     """What the experiments of a page are about."""
     of_the_paper = [loaded.results.experiment.problem_id in FOUR_STATE for loaded in shown]
-    where = "the paper’s 4-state problem" if any(of_the_paper) else "finite problems"
+    where = "the paper’s 4-state problem" if any(of_the_paper) else "finite MDPs"
     if any(of_the_paper) and not all(of_the_paper):
         where += " and on others"
     return (

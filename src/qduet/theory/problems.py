@@ -36,7 +36,7 @@ def check_is_problem(problem: Any) -> None:
     """Raises if `problem` is something else, such as an MDP."""
     if not isinstance(problem, Problem):
         raise InputError(
-            f"a Problem is needed, not a {type(problem).__name__}: problem_of(mdp) makes one of an "
+            f"a Problem is needed, not {type(problem).__name__}: problem_of(mdp) makes one of an "
             "MDP, with uniform behaviour unless one is given"
         )
 
