@@ -24,6 +24,7 @@ from qduet.theory import (
     qv,
     random_problem,
     rate,
+    results_on,
     ring,
     run_suite,
     simulated_curve,

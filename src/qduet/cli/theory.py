@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mdp",
         metavar="NAME",
         help=f"one MDP instead: {', '.join(PROBLEMS)}, a toy-text id such as FrozenLake-v1, "
-        "or a .json file (problem_json of Python, a failed check)",
+        "or a .json file that problem_json or a failed check wrote",
     )
     parser.add_argument("--actions", type=whole(1), help="|A| of the named problems (default 18)")
     parser.add_argument(
