@@ -29,8 +29,8 @@ def main(out: Path, steps: int = 5_000, episodes: int = 100, **settings) -> jax.
     agent = Agent("half_dueling", w=1.0, c=0.5, beta=0.0, **settings)
     job = Job(
         ENV,
-        agents=((agent.name, agent),),
-        seeds=(0, 1),
+        agents={agent.name: agent},
+        seeds=range(2),
         steps=steps,
         evaluate_every=steps // 5,
         episodes=episodes,

@@ -54,6 +54,19 @@ def test_loss_is_half_the_squared_error_plus_the_penalty(name):
     assert float(losses.total) == pytest.approx(float(total), rel=1e-6)
 
 
+@pytest.mark.parametrize("name", ["actions", "rewards", "ended"])
+def test_a_loss_does_not_mix_transitions_by_broadcasting(name):
+    values, after, batch = random_batch()
+    column = batch._replace(**{name: getattr(batch, name)[:, None]})
+    family = AGENTS["rdq"].family()
+    with pytest.raises(InputError, match=rf"{name} of a batch .* \[8\]; it is \[8, 1\]"):
+        agents.loss(values, after, family, 0.99, column)
+    with pytest.raises(InputError, match="V at S' of a batch"):
+        agents.loss(values, after._replace(v=after.v[:, None]), family, 0.99, batch)
+    with pytest.raises(InputError, match=r"A at S of a batch must have the shape \[n, \|A\|\]"):
+        agents.loss(values._replace(adv=values.adv[0]), after, family, 0.99, batch)
+
+
 @pytest.mark.usefixtures("x64")
 @pytest.mark.parametrize(
     ("name", "tabular"),

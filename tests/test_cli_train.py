@@ -40,6 +40,14 @@ def test_the_environment_is_the_last_argument():
     assert [(m.label, m.seed) for m in job.members][2:4] == [("rdq", 2), ("dqn", 0)]
 
 
+@pytest.mark.parametrize("options", [("--seed", "3"), ("--w", "0.5"), ("--step", "2000")])
+def test_no_option_is_taken_for_another(options, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["train", "rdq", *SHORT, *options])
+    assert ended.value.code == 2
+    assert f"unrecognized arguments: {' '.join(options)}" in capsys.readouterr().err
+
+
 def test_short_jobs_are_evaluated_at_their_end():
     assert job_of("rdq", GAME, "--steps", "3000").evaluate_every == 3_000
 

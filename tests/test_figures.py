@@ -89,6 +89,13 @@ def test_every_rule_has_a_label_and_a_colour():
     assert len({colour(name, names) for name in names}) == 3
 
 
+def test_no_two_rules_look_the_same_in_one_figure():
+    names = tuple(RULES)
+    looks = {(look.colour, look.style) for look in (look_of(name, names) for name in names)}
+    assert len(looks) == len(names)
+    assert look_of("expected_sarsa", ("expected_sarsa", "qv_learning")).style == "-"
+
+
 def test_names_beyond_the_spare_colours_are_told_apart_by_line_styles():
     names = ("rdq", *(f"mine-{i}" for i in range(8)))
     looks = [look_of(name, names) for name in names]

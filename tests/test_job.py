@@ -34,3 +34,35 @@ def test_they_may_differ_in_all_else():
     own = {field.name for field in dataclasses.fields(make_agent("rdq"))} - SHARED.keys()
     assert own == PER_RUN
     assert job_of_two(beta=0.1, epsilon_hold_steps=0, learning_rate=1e-3).members[1].agent.w == 1
+
+
+def test_what_is_left_out_is_made_of_the_rest():
+    short = Job("MinAtar/Breakout-v1", {"mine": make_agent("rdq")}, range(3), steps=5_000)
+    assert (short.evaluate_every, short.seeds, short.protocol) == (5_000, (0, 1, 2), "paper")
+    assert [member.label for member in short.members] == ["mine"] * 3
+    whole = Job("MinAtar/Breakout-v1", short.agents, (0,))
+    assert (whole.steps, whole.evaluate_every) == (10_000_000, 1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("agents", "protocol"),
+    [
+        (("paper", "paper"), "paper"),
+        (("reference", "reference"), "reference"),
+        (("paper", "reference"), "own"),
+    ],
+)
+def test_the_protocol_is_what_the_agents_say(agents, protocol):
+    both = {f"{i}": make_agent("rdq", protocol=p) for i, p in enumerate(agents)}
+    job = Job("MinAtar/Breakout-v1", both, (0,))
+    assert job.config(None)["protocol"] == protocol
+    changed = {"rdq": make_agent("rdq", protocol=agents[0], shared_bias=agents[0] == "paper")}
+    assert Job("MinAtar/Breakout-v1", changed, (0,)).protocol == "own"
+
+
+def test_other_kinds_of_values_are_refused():
+    agent = {"rdq": make_agent("rdq")}
+    with pytest.raises(InputError, match=r"such as range\(30\); it is 3"):
+        Job("MinAtar/Breakout-v1", agent, 3)
+    with pytest.raises(InputError, match="unknown protocol 'banana'"):
+        Job("MinAtar/Breakout-v1", agent, (0,), protocol="banana")

@@ -312,11 +312,61 @@ def test_a_checkpoint_of_other_shapes_is_refused(stopped, refused, capsys, monke
         ({"dqn": "dueling_dqn"}, "other settings (agent dqn is there, not here)"),
         ({"5": "6"}, "episodes is 5 there, 6 here"),
         ({"1200": "1800", "600": "900"}, "evaluate_every is 600 there, 900 here"),
-        ({"1200": "600"}, "not lowered to 600"),
+        ({"1200": "600"}, "has been trained to step 1,200 already"),
     ],
 )
 def test_other_settings_in_the_directory_are_refused(whole, refused, change, told):
     refusal_keeps_everything(whole, refused, [change.get(x, x) for x in JOB], told)
+
+
+def test_agents_in_another_order_are_told_so(whole, refused):
+    swapped = {"rdq": "dqn", "dqn": "rdq"}
+    told = "its agents are rdq, dqn, in that order"
+    refusal_keeps_everything(whole, refused, [swapped.get(x, x) for x in JOB], told)
+
+
+def small_job(steps=1200):
+    small = {name: agents.AGENTS[name] for name in ("rdq", "dqn")}
+    return Job("MinAtar/Breakout-v1", small, range(2), steps, 600, 5, protocol="paper")
+
+
+def stopped_from_python(number, out):
+    """A job that is sent a signal during its first stretch of training."""
+    job, sent = small_job(), []
+
+    def tell(progress):
+        if progress.doing == "training" and not sent:
+            sent.append(progress.step)
+            signal.raise_signal(number)
+
+    trainer.train(job, qduet.cli.train.build(job, None), str(out), tell=tell)
+
+
+def test_a_signal_in_python_comes_through_after_a_checkpoint(whole, place, tmp_path, monkeypatch):
+    monkeypatch.setattr(trainer, "CALL_SECONDS", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        stopped_from_python(signal.SIGINT, tmp_path)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    seen = []
+    before = signal.signal(signal.SIGTERM, lambda *_: seen.append(checkpoint.path_of(other)))
+    other = tmp_path / "other"
+    stopped_from_python(signal.SIGTERM, other)
+    signal.signal(signal.SIGTERM, before)
+    assert [path.exists() for path in seen] == [True]
+    job = small_job()
+    assert trainer.train(job, qduet.cli.train.build(job, None), tmp_path).finished
+    assert_same(tmp_path, whole)
+
+
+def test_steps_can_be_lowered_while_they_are_not_taken(whole, place, tmp_path, monkeypatch):
+    monkeypatch.setattr(trainer, "CALL_SECONDS", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        stopped_from_python(signal.SIGINT, tmp_path)  # after 200 of 1,200 steps
+    short = small_job(600)
+    assert trainer.train(short, qduet.cli.train.build(short, None), tmp_path).finished
+    assert runs.load(tmp_path).config["steps"] == 600
+    first = [row for row in untimed(whole) if int(row["step"]) <= 600]
+    assert untimed(tmp_path) == first
 
 
 def test_one_process_at_a_time(whole, refused):

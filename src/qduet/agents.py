@@ -193,6 +193,7 @@ def loss(
     values: Values, next_values: Values, family: Family, discount: float, batch: Batch
 ) -> Losses:
     """The loss of a batch ``[n]``, given V and A at S (online) and at S' (target network)."""
+    _check_shapes(values, next_values, batch)
     q = jax.vmap(q_values, (0, None))(values, family)
     next_q = jax.vmap(q_values, (0, None))(next_values, family)
     taken = batch.actions[:, None] == jnp.arange(q.shape[1])[None]
@@ -201,3 +202,21 @@ def loss(
     td = 0.5 * ((jax.lax.stop_gradient(batch.rewards + bootstrap) - chosen) ** 2).mean()
     penalty = 0.5 * (values.v**2 + (values.adv**2).sum(axis=1)).mean()
     return Losses(td + family.beta * penalty, td, chosen.mean())
+
+
+def _check_shapes(values: Values, next_values: Values, batch: Batch) -> None:
+    """Raises where shapes would broadcast, and transitions be mixed."""
+    both = jnp.shape(values.adv)
+    wanted = {
+        "A at S": (values.adv, both if len(both) == 2 else ("n", "|A|")),
+        "A at S'": (next_values.adv, both),
+        "V at S": (values.v, both[:1]),
+        "V at S'": (next_values.v, both[:1]),
+        "actions": (batch.actions, both[:1]),
+        "rewards": (batch.rewards, both[:1]),
+        "ended": (batch.ended, both[:1]),
+    }
+    for name, (array, shape) in wanted.items():
+        if jnp.shape(array) != shape:
+            found, right = (str(list(x)).replace("'", "") for x in (jnp.shape(array), shape))
+            raise InputError(f"{name} of a batch must have the shape {right}; it is {found}")

@@ -7,10 +7,11 @@ A *run* is one agent with one seed. Runs are numbered agent by agent, and seed b
 
 import dataclasses
 import re
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from qduet.agents import Agent
-from qduet.errors import InputError, plain
+from qduet.agents import PROTOCOLS, Agent
+from qduet.errors import InputError, plain, unknown_name
 from qduet.minatar import canonical_id
 from qduet.runs import FORMAT
 
@@ -42,20 +43,21 @@ class Job:
 
     env_id: str
     agents: tuple[tuple[str, Agent], ...]
+    """(label, agent) each; a mapping will do."""
     seeds: tuple[int, ...]
     steps: int = 10_000_000
-    evaluate_every: int = 1_000_000
-    """Steps between evaluations, of which the first is at step 0 and the last at the end."""
+    evaluate_every: int = 0
+    """Steps between evaluations, of which the first is at step 0 and the last at the end.
+
+    0 is a million, or all of `steps` if that is less.
+    """
     episodes: int = 1_000
     """Episodes of an evaluation."""
-    protocol: str = "paper"
-    """For the record: the agents' settings are what counts."""
+    protocol: str = ""
+    """For the record: the agents' settings are what counts, and tell it if it is not given."""
 
     def __post_init__(self) -> None:
-        seeds = tuple(plain(int, "a seed", seed) for seed in self.seeds)
-        object.__setattr__(self, "seeds", seeds)
-        for name in ("steps", "evaluate_every", "episodes"):
-            object.__setattr__(self, name, plain(int, name, getattr(self, name)))
+        _make_plain(self)
         canonical_id(self.env_id)
         _check_names(self)
         _check_agents([agent for _, agent in self.agents])
@@ -114,6 +116,34 @@ class Job:
         same = self.config(None)
         del same["steps"], same["provenance"]
         return same
+
+
+OWN = "own"
+"""The protocol of agents whose settings are of none, or not all of one."""
+
+
+def _make_plain(job: Job) -> None:
+    """Gives the fields their declared types, and those that were left out their values."""
+    if isinstance(job.agents, Mapping):
+        object.__setattr__(job, "agents", tuple(job.agents.items()))
+    if not isinstance(job.seeds, Iterable):
+        raise InputError(f"seeds must be several, such as range(30); it is {job.seeds!r}")
+    object.__setattr__(job, "seeds", tuple(plain(int, "a seed", seed) for seed in job.seeds))
+    for name in ("steps", "evaluate_every", "episodes"):
+        object.__setattr__(job, name, plain(int, name, getattr(job, name)))
+    if job.evaluate_every == 0:
+        object.__setattr__(job, "evaluate_every", min(1_000_000, job.steps))
+    if not job.protocol:
+        object.__setattr__(job, "protocol", _protocol([agent for _, agent in job.agents]))
+    if job.protocol not in (*PROTOCOLS, OWN):
+        raise unknown_name("protocol", job.protocol, PROTOCOLS)
+
+
+def _protocol(agents: list[Agent]) -> str:
+    for name, settings in PROTOCOLS.items():
+        if all(getattr(a, key) == value for a in agents for key, value in settings.items()):
+            return name
+    return OWN
 
 
 def _check_names(job: Job) -> None:

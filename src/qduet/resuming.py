@@ -49,11 +49,6 @@ def examine(directory: Path, job: Job, provenance: Mapping[str, Any]) -> Found:
     there = _read(path)
     _check_same(directory, there, job)
     steps = there["steps"]
-    if job.steps < steps:
-        raise InputError(
-            f"{directory} is a job of {steps:,} steps; --steps can be raised, not lowered to "
-            f"{job.steps:,}: choose another directory"
-        )
     if saved:
         done = job.steps == steps and _whole(directory, job)
         return Found(job.config(there["provenance"]), not done, done)
@@ -61,6 +56,15 @@ def examine(directory: Path, job: Job, provenance: Mapping[str, Any]) -> Found:
         return fresh
     _check_finished(directory, job, steps)
     return Found(there, False, True)
+
+
+def check_step(directory: Path, job: Job, step: int) -> None:
+    """Raises if the job in `directory` has gone beyond the last step of `job`."""
+    if job.steps < step:
+        raise InputError(
+            f"{directory} has been trained to step {step:,} already, and cannot end at "
+            f"{job.steps:,}: choose another directory"
+        )
 
 
 def _whole(directory: Path, job: Job) -> bool:
@@ -97,6 +101,7 @@ def _check_finished(directory: Path, job: Job, steps: int) -> None:
             f"{directory} holds evaluations of an unfinished job, and the checkpoint to continue "
             "from is gone: delete the directory to start over, or choose another"
         )
+    check_step(directory, job, steps)
     if job.steps > steps:
         raise InputError(
             f"{directory} is finished at {steps:,} steps and its checkpoint was not kept "
@@ -151,6 +156,8 @@ def _differing(theirs: dict[str, Any], mine: dict[str, Any]) -> str:
         alone = [label for label in own if label not in others]
         if alone:
             return f"agent {alone[0]} is {where}"
+    if there == here and [*there] != [*here]:
+        return f"its agents are {', '.join(there)}, in that order"
     texts = (to_json({**c, "agents": by}) for c, by in zip(configs, (there, here), strict=True))
     return difference(*texts)
 

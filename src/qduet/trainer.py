@@ -15,6 +15,7 @@ there is a checkpoint, and at the end checkpoint, weights, last rows; then the c
 
 import contextlib
 import dataclasses
+import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -76,13 +77,23 @@ class Options:
 def train(
     job: Job,
     program: Program,
-    directory: Path,
+    directory: Path | str,
     *,
     options: Options | None = None,
     stop: Stop | None = None,
     tell: Callable[[Progress], None] = lambda progress: None,
 ) -> Outcome:
-    """Trains and evaluates until the job is finished or `stop` asks to stop."""
+    """Trains and evaluates until the job is finished or `stop` asks to stop.
+
+    Without a `stop`, Ctrl-C and SIGTERM do what they always do, but only after a checkpoint.
+    """
+    if stop is None:
+        with Stop() as stop:
+            outcome = train(job, program, directory, options=options, stop=stop, tell=tell)
+        if isinstance(stop.reason, signal.Signals):
+            signal.raise_signal(stop.reason)
+        return outcome
+    directory = Path(directory)
     options = options or Options()
     with resuming.claimed(directory):
         found = resuming.examine(directory, job, options.provenance)
@@ -91,11 +102,12 @@ def train(
         config = found.config
         if found.resumes:
             state = checkpoint.load(directory, job, program)
+            resuming.check_step(directory, job, state.step)
             config = resuming.continued(config, options.provenance.get("commit"), state.step)
         else:
             state = State(program.start(), 0, np.zeros((3, len(job.members))))
         begun = state.step, len(state.rows)
-        loop = _Loop(job, program, directory, config, options, stop or Stop(), tell, state)
+        loop = _Loop(job, program, directory, config, options, stop, tell, state)
         finished = loop.run()
         advanced = finished or begun != (state.step, len(state.rows))
         if finished and not options.keep_checkpoint:

@@ -69,6 +69,7 @@ class Setting(NamedTuple):
 
     env: Environment
     agent: Agent
+    """For what all agents of a job share (batch size, capacity, …); the rest is in `Hyper`."""
     on_cpu: bool = True
     """Whether it is for CPUs alone; GPUs want other programs (`over_runs`, `acting.turns`)."""
 
@@ -116,6 +117,7 @@ def act(setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Ar
     words = words.reshape(STRIDE, env.num_draws + 2)
 
     def look(observation: jax.Array) -> jax.Array:
+        # The best action by Q is the best by A: w V and c mean(A) are the same for all.
         return networks.advantages(params, layers.features(observation[None], params.conv)[0])
 
     turns = functools.partial(acting.turns, env, hyper.exploration, look, step)

@@ -11,7 +11,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import qduet
 from qduet.errors import InputError, unknown_name
@@ -36,7 +36,10 @@ RESUMABLE = {"reproduce", "train"}
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line."""
+    """An argument parser whose errors are one line, and that takes no option for another."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(allow_abbrev=False, **options)  # --seed 3 is not --seeds 3
 
     def error(self, message: str) -> NoReturn:
         """Prints `message` in one line and exits with code 2."""

@@ -157,7 +157,7 @@ def _markdown(figure: TabularExperiment, summary: Summary, found: list[Finding])
         f"of the 95 % interval {_replication(figure)}.",
         "",
         "| \\|A\\| | rule | best α | AUC | AUC, step size chosen on the other half of the seeds | "
-        f"AUC − that of {first_rule(summary)} (paired) | final error | diverged runs |",
+        f"AUC − that of {first_rule(summary)} (paired, at these α) | final error | diverged runs |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for row in table(summary):

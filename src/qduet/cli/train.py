@@ -148,13 +148,12 @@ def make_job(args: argparse.Namespace) -> Job:
     agents = [agent for name in args.agents for agent in _variants(name, args)]
     if args.beta and "rdq" not in args.agents:
         raise InputError("--beta is of rdq alone; give rdq among the agents, or leave it out")
-    every = args.evaluate_every or min(1_000_000, args.steps)
     return Job(
         canonical_id(args.env),
         tuple(agents),
         seeds=args.seeds,
         steps=args.steps,
-        evaluate_every=every,
+        evaluate_every=args.evaluate_every or 0,
         episodes=args.episodes,
         protocol=args.protocol,
     )

@@ -114,6 +114,8 @@ def look_of(name: str, names: tuple[str, ...]) -> Look:
     line = STYLES[variants.index(name) % len(STYLES)] if variant else style(name, names)
     if family == "bc_qvmax":  # so that Q-learning shows where the two coincide
         line = "--"
+    if family == "expected_sarsa" and "q_learning" in names:  # which has its colour
+        line = "--"
     return Look(text, colour(family, names), line, names.index(name))
 
 
