@@ -1,4 +1,4 @@
-"""A rule of one's own: in a sweep, and beside the paper's rules in Figure 5.
+"""A rule of one's own: in a sweep, in Figure 5, and in an experiment on an MDP of one's own.
 
     python examples/own_rule.py out-own-rule
 
@@ -6,18 +6,21 @@ Hard RDQ moves V(S) and A(S, A) by α δ each, so that Q(S, A) moves by 2 α δ.
 from an error, V, which all actions share, or A? `shared_rdq` gives V the share w of the error and A
 the rest, so that Q(S, A) moves by α δ whatever w is. With w = 0 it is Q-learning (V stays where it
 starts); with w = 1/2 it is Hard RDQ at half its step size.
+
+Run it again and it only draws: what is finished is read. `qduet report out-own-rule` makes a page.
 """
 
 import dataclasses
 import sys
 from pathlib import Path
 
+import jax
 import numpy as np
 
-from qduet.experiments import FIGURES, Results, run
+from qduet.experiments import FIGURES, Results, RuleSpec, TabularExperiment, run
 from qduet.figures.style import save
 from qduet.figures.tabular import tabular_figure
-from qduet.mdp import four_state
+from qduet.mdp import four_state, garnet
 from qduet.rules import Rule
 from qduet.summary import summarise_all
 from qduet.sweep import sweep
@@ -39,8 +42,16 @@ def shared_rdq(share: float) -> Rule:
     return Rule(init=lambda v, adv: {"v": v, "adv": adv}, update=update, q=q)
 
 
-def main(out: Path) -> Results:
-    """A sweep over the share w, then Figure 5 (small scale) with three of them in it."""
+def run_and_draw(experiment: TabularExperiment, rules: dict[str, Rule], out: Path) -> Results:
+    """Runs what is not in `out` yet, and draws all of it."""
+    results = run(experiment, out, extra_rules=rules)
+    figure = tabular_figure(results, summarise_all(results))
+    print("drawn:", *save(figure, out / f"{experiment.figure}-own-rule"))
+    return results
+
+
+def main(out: Path) -> list[Results]:
+    """A sweep over the share w, then two experiments (small scale) with three of them in each."""
     shares = {f"rdq-share-{w:g}": shared_rdq(w) for w in (0.25, 0.5, 0.75)}
     step_sizes = np.geomspace(0.05, 1.0, 8)
     mdp = four_state("dueling", num_actions=10)
@@ -49,11 +60,17 @@ def main(out: Path) -> Results:
         aucs = c.percent.mean(axis=(0, 2))  # infinite where a run diverged
         best = aucs.argmin()
         print(f"{name}: best AUC {aucs[best]:.1f} % at α = {step_sizes[best]:.2f}")
-    experiment = dataclasses.replace(FIGURES["figure5"].small(), seeds=10, steps=5_000)
-    results = run(experiment, out, extra_rules=shares)
-    paths = save(tabular_figure(results, summarise_all(results)), out / "figure5-own-rule")
-    print("drawn:", *paths)
-    return results
+    of_the_paper = FIGURES["figure5"]
+    of_my_own = TabularExperiment(
+        figure="garnet",  # names the folder in `out`
+        title="A random MDP of 10 states and 5 actions",
+        problem=garnet(jax.random.key(0), num_states=10, num_actions=5, branching=3, discount=0.9),
+        rules=(RuleSpec("q_learning"), RuleSpec("hard_rdq")),
+    )
+    return [
+        run_and_draw(dataclasses.replace(experiment.small(), seeds=10, steps=5_000), shares, out)
+        for experiment in (of_the_paper, of_my_own)
+    ]
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ QUICK = ["--claim", "qvmax_fixed_point", "--claim", "minimum_norm"]
 def failing(monkeypatch):
     """A claim that is false where there are more than five actions."""
     check = lambda problem: conclude("fails", equal("few", max(problem.mdp.num_actions, 5), 5))
-    monkeypatch.setitem(CLAIMS, "fails", CLAIMS["minimum_norm"]._replace(check=check))
+    monkeypatch.setitem(CLAIMS, "fails", CLAIMS["minimum_norm"]._replace(function=check))
 
 
 def test_table_of_claims(capsys):
@@ -69,7 +69,7 @@ def test_counterexamples_and_figures_go_to_out(capsys, tmp_path, monkeypatch, fa
 def test_a_failed_claim_without_a_problem_of_its_own_writes_nothing(capsys, tmp_path, monkeypatch):
     fails = lambda *_: conclude(once, equal("one", 1, 2))
     once = next(name for name, claim in CLAIMS.items() if claim.once)
-    monkeypatch.setitem(CLAIMS, once, CLAIMS[once]._replace(check=fails))
+    monkeypatch.setitem(CLAIMS, once, CLAIMS[once]._replace(function=fails))
     monkeypatch.chdir(tmp_path)
     assert main(["theory", "--mdps", "2", "--workers", "1", "--claim", once]) == 1
     out = capsys.readouterr().out

@@ -52,9 +52,11 @@ def test_own_rule_is_what_plain_numpy_computes(own_rule):
     assert last == pytest.approx(100 * error() / first, rel=1e-10)
 
 
-def test_own_rule_joins_figure_5(own_rule, tmp_path, capsys):
-    results = own_rule.main(tmp_path)
-    assert results.rules[-3:] == ("rdq-share-0.25", "rdq-share-0.5", "rdq-share-0.75")
+def test_own_rule_joins_figure_5_and_an_experiment_on_another_mdp(own_rule, tmp_path, capsys):
+    results, other = own_rule.main(tmp_path)
+    names = ("rdq-share-0.25", "rdq-share-0.5", "rdq-share-0.75")
+    assert results.rules[-3:] == other.rules[-3:] == names
+    assert other.cells[5]["rdq-share-0.5"].percent.shape == (10, 7, 51)
     assert "best AUC" in capsys.readouterr().out
     # Shares of 1/2 at α = 1 would be Hard RDQ at α = 1/2; at |A| = 18 both start from one seed.
     cells = results.cells[18]
@@ -62,7 +64,8 @@ def test_own_rule_joins_figure_5(own_rule, tmp_path, capsys):
         cells["rdq-share-0.5"].initial_error, cells["hard_rdq"].initial_error
     )
     for suffix in ("png", "pdf", "svg"):
-        assert (tmp_path / f"figure5-own-rule.{suffix}").stat().st_size > 1000
+        for figure in ("figure5", "garnet"):
+            assert (tmp_path / f"{figure}-own-rule.{suffix}").stat().st_size > 1000
 
 
 def test_own_agent_trains_and_its_weights_give_its_values(tmp_path, capsys):

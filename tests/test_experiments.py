@@ -11,6 +11,10 @@ from qduet.rules import Rule, Transition, make_rule
 from qduet.summary import summarise, summarise_all, table
 
 
+def must_not_run(*args, **options):
+    pytest.fail("ran")
+
+
 @pytest.fixture(scope="module")
 def tiny():
     """Figure 5 with two seeds, so that a test runs it in a second or two."""
@@ -81,7 +85,7 @@ def test_the_reference_protocol_cuts_off_and_pools(done):
 
 def test_a_finished_cell_is_not_run_again(tiny, done, monkeypatch):
     directory, results = done
-    monkeypatch.setattr("qduet.experiments.sweep", lambda *args, **options: pytest.fail("ran"))
+    monkeypatch.setattr("qduet.experiments.running.sweep", must_not_run)
     again = run(tiny, directory)
     for name, curves in results.cells[2].items():
         np.testing.assert_array_equal(again.cells[2][name].percent, curves.percent)
@@ -151,7 +155,7 @@ def test_a_damaged_cell_is_told_before_anything_runs(tiny, tmp_path, monkeypatch
     run(two_sizes, tmp_path)
     (tmp_path / "figure5" / "actions-3" / "hard_rdq.npz").unlink()
     (tmp_path / "figure5" / "actions-2" / "hard_rdq.npz").write_bytes(b"broken")
-    monkeypatch.setattr("qduet.experiments.sweep", lambda *args, **options: pytest.fail("ran"))
+    monkeypatch.setattr("qduet.experiments.running.sweep", must_not_run)
     with pytest.raises(InputError, match="damaged"):
         run(two_sizes, tmp_path)
 

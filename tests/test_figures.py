@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from qduet.experiments import FIGURES, run
 from qduet.figures.comparison import look as compared
 from qduet.figures.drawn import drawn, save_data
-from qduet.figures.style import COLOURS, LABELS, colour, look_of, rendered
+from qduet.figures.style import COLOURS, LABELS, colour, in_percent, look_of, rendered
 from qduet.figures.tabular import tabular_figure
 from qduet.rules import RULES
 from qduet.summary import summarise_all
@@ -74,11 +74,26 @@ def test_every_axis_has_a_label_and_every_rule_a_legend(results, figure):
     assert all(LABELS[name] in legend for name in results.rules)
 
 
+def test_ticks_in_percent_say_where_they_are():
+    axis = Figure().subplots().yaxis
+    in_percent(axis)
+    values = [0, 0.1 + 0.2, 2.5, 7.5, 10, 120, 20_000]
+    told = ["0%", "0.3%", "2.5%", "7.5%", "10%", "120%", "20,000%"]
+    assert [axis.get_major_formatter()(value) for value in values] == told
+
+
 def test_every_rule_has_a_label_and_a_colour():
     assert COLOURS.keys() >= RULES.keys()
     assert LABELS.keys() >= RULES.keys()
     names = ("q_learning", "mine", "yours")
     assert len({colour(name, names) for name in names}) == 3
+
+
+def test_no_two_rules_look_the_same_in_one_figure():
+    names = tuple(RULES)
+    looks = {(look.colour, look.style) for look in (look_of(name, names) for name in names)}
+    assert len(looks) == len(names)
+    assert look_of("expected_sarsa", ("expected_sarsa", "qv_learning")).style == "-"
 
 
 def test_names_beyond_the_spare_colours_are_told_apart_by_line_styles():

@@ -295,3 +295,29 @@ def test_values_that_start_exact_cannot_be_normalised():
     rules = {"q_learning": make_rule("q_learning", uniform_policy(mdp))}
     with pytest.raises(InputError, match="already exact"):
         sweep(mdp, rules, [0.1], seeds=[0], steps=100)
+
+
+def test_a_rule_of_state_values_alone_needs_a_table_v():
+    rule = Rule(init=lambda v, adv: {"v": v}, update=lambda tables, t, a: tables, q=None)
+    with pytest.raises(InputError, match="mine has q=None, so its tables need a field v"):
+        sweep(four_state("qvmax", 2), {"mine": rule}, [0.1], seeds=[0], steps=100)
+
+
+def coins():
+    """A rule that tosses coins as the docstring of `Rule` says: Q is the share of heads."""
+
+    def update(tables, t, step_size):
+        key, heads = tables
+        key = jax.random.fold_in(key, t.next_state)
+        return key, heads + jax.random.bernoulli(key)
+
+    start = lambda v, adv: (jax.random.key(0), jnp.zeros(()))
+    return Rule(start, update, lambda tables: jnp.full((4, 2), 1 + tables[1] / 2_000))
+
+
+def test_a_rule_can_toss_coins_that_differ_between_seeds():
+    mdp = MDP(np.full((4, 2, 4), 1 / 4), np.zeros((4, 2)), 0.9)  # q_* = 0, so that the error is Q
+    percent = sweep(mdp, {"coins": coins()}, [0.1], seeds=range(8), steps=2_000)["coins"].percent
+    heads = 2_000 * (percent[:, 0, -1] / 100 - 1)
+    assert len(set(heads.round())) > 4
+    np.testing.assert_allclose(heads, 1_000, atol=4.5 * np.sqrt(2_000) / 2)  # 4.5 standard errors

@@ -24,6 +24,7 @@ from qduet.theory import (
     qv,
     random_problem,
     rate,
+    results_on,
     ring,
     run_suite,
     simulated_curve,
@@ -436,7 +437,7 @@ def test_a_failing_problem_is_reported(monkeypatch):
     def check(problem: Problem):
         return conclude("fails", equal("actions", problem.mdp.num_actions, 3))
 
-    monkeypatch.setitem(CLAIMS, "fails", CLAIMS["minimum_norm"]._replace(check=check))
+    monkeypatch.setitem(CLAIMS, "fails", CLAIMS["minimum_norm"]._replace(function=check))
     (result,) = run_suite(range(20), ["fails"], workers=1)
     assert not result.holds
     assert 0 < result.failures < 20
@@ -446,3 +447,17 @@ def test_a_failing_problem_is_reported(monkeypatch):
 def test_uniform_is_the_default_behaviour():
     mdp = four_state("qvmax", 3)
     np.testing.assert_array_equal(problem_of(mdp).behaviour, uniform_policy(mdp))
+
+
+def test_an_mdp_in_place_of_a_problem_is_told_what_to_do():
+    mdp = four_state("qvmax", 2)
+    for use in (
+        check_problem,
+        results_on,
+        CLAIMS["qvmax_bias"].check,
+        problem_json,
+        lambda it: rate("qvmax", it, 0.1),
+    ):
+        with pytest.raises(InputError, match=r"not MDP: problem_of\(mdp\) makes one"):
+            use(mdp)
+    assert CLAIMS["qvmax_bias"].check(problem_of(mdp)).holds

@@ -16,6 +16,7 @@ float64.
 
 import dataclasses
 import functools
+import hashlib
 from typing import NamedTuple
 
 import jax
@@ -92,6 +93,15 @@ class MDP:
         """Expected reward of action a in state s, ``[S, A]``."""
         return np.einsum("ijk,ijk->ij", self.p, self.reward)
 
+    @functools.cached_property
+    def digest(self) -> str:
+        """Twelve hexadecimal digits of all that makes the problem; its name plays no part."""
+        numbers = (self.discount, self.reward_std)
+        content = hashlib.sha256(str(self.p.shape).encode())
+        for array in (self.p, self.reward, self.start, self.terminal, numbers):
+            content.update((np.asarray(array, "<f8") + 0.0).tobytes())  # −0 is 0
+        return content.hexdigest()[:12]
+
 
 class Values(NamedTuple):
     """An action-value function and the state-value function that belongs to it."""
@@ -157,6 +167,9 @@ def optimum(mdp: MDP) -> Values:
 
 
 _FOUR_STATE = {"on-policy": (0.0, 0.99), "qvmax": (0.0, 0.99), "dueling": (-1.0, 0.999)}
+
+FOUR_STATE = tuple(_FOUR_STATE)
+"""The names of the paper's problems."""
 
 
 def four_state(problem: str, num_actions: int, discount: float | None = None) -> MDP:

@@ -54,8 +54,17 @@ class Transition(NamedTuple):
     next_state: Scalar
 
 
+GOALS = ("behaviour", "optimal")
+"""What a rule may estimate."""
+
+
 class Rule(NamedTuple):
-    """A tabular TD algorithm."""
+    """A tabular TD algorithm.
+
+    Its functions are pure, and no random numbers are passed to them. A rule that tosses coins
+    (Double Q-learning) can keep a `jax.random.key` among its tables and replace it at each update
+    by ``jax.random.fold_in(key, t.next_state)``, which makes it depend on the seed's trajectory.
+    """
 
     init: Callable[[jax.Array, jax.Array], Tables]
     """``(v[S], adv[S, A]) -> tables``: the tables that start at V_0 = v and Q_0 = v + adv."""

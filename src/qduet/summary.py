@@ -87,11 +87,16 @@ def summarise_all(results: Results) -> Summary:
     }
 
 
+def first_rule(summary: Summary) -> str:
+    """The rule that the others are compared with: the first one of the first |A|."""
+    return next(iter(next(iter(summary.values()))))
+
+
 def table(summary: Summary) -> list[dict[str, Any]]:
     """One row of plain numbers per |A| and rule, for JSON and for people."""
     rows = []
     for num_actions, by_rule in summary.items():
-        baseline = next(iter(by_rule.values()))
+        baseline = by_rule.get(first_rule(summary))
         for name, s in by_rule.items():
             rows.append(
                 {
@@ -101,9 +106,8 @@ def table(summary: Summary) -> list[dict[str, Any]]:
                     "auc": s.best.auc,
                     "auc_held_out": s.held_out and s.held_out.auc,
                     "held_out_step_size": s.held_out and float(s.step_sizes[s.held_out.which]),
-                    "auc_minus_first_rule": stats.paired_difference(
-                        s.best_aucs, baseline.best_aucs
-                    ),
+                    "auc_minus_first_rule": baseline
+                    and stats.paired_difference(s.best_aucs, baseline.best_aucs),
                     "final_error": s.final_error,
                     "step_sizes_with_divergence": int((s.diverged > 0).sum()),
                     "diverged_runs": int(s.diverged.sum()),

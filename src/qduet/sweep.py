@@ -28,11 +28,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 
-from qduet.errors import InputError
+from qduet.errors import InputError, unknown_name
 from qduet.experience import Chance, World, draw_chance, trajectory
 from qduet.machine import cores
 from qduet.mdp import MDP, Values, check_policy, evaluate, optimum, uniform_policy
-from qduet.rules import Rule
+from qduet.rules import GOALS, Rule
 from qduet.trial import Task, run_trial
 
 DIVERGED_PERCENT = 1e9
@@ -90,6 +90,7 @@ def sweep(
       workers: threads on CPU; all cores by default.
       on_progress: called from any thread with the number of updates done since its last call.
     """
+    check_rules(rules, mdp, targets)
     alphas = _check(rules, step_sizes, seeds, steps, record_every, init_std, behaviour, targets)
     epsilon = behaviour.epsilon if isinstance(behaviour, EpsilonGreedy) else None
     if behaviour is None or isinstance(behaviour, EpsilonGreedy):
@@ -114,8 +115,10 @@ def sweep(
         chance = functools.partial(
             draw_chance, mdp=mdp, steps=steps, init_std=init_std, dtype=dtype
         )
+        for name, task in tasks.items():
+            _check_start(name, task, chance(seeds[0]))
         errors = _execute(tasks, chance, seeds, workers, on_progress)
-    return {name: _curves(*errors[name], record_every) for name in rules}
+    return {name: _curves(name, *errors[name], record_every) for name in rules}
 
 
 def default_workers() -> int:
@@ -205,19 +208,55 @@ def _compile(batch: Callable[..., Any], task: Task, chance: Chance) -> Callable[
     return compiled(False)
 
 
-def _curves(errors: np.ndarray, hundred: np.ndarray, record_every: int) -> Curves:
+def _check_start(name: str, task: Task, chance: Chance) -> None:
+    """Raises, before anything is run, if a rule has nothing to learn."""
+    tables = task.rule.init(jnp.asarray(chance.v), jnp.asarray(chance.adv))
+    values = task.rule.q(tables) if task.rule.q else tables.v
+    if not np.asarray(values - task.target)[~np.asarray(task.world.terminal)].any():
+        raise _exact(name)
+
+
+def _exact(name: str) -> InputError:
+    return InputError(
+        f"the initial values of {name} are already exact, so no error can be a percentage of "
+        "theirs: choose init_std > 0 or another problem"
+    )
+
+
+def _curves(name: str, errors: np.ndarray, hundred: np.ndarray, record_every: int) -> Curves:
     """Curves from errors ``[seeds, points, K]`` and the errors that count as 100 %, ``[seeds]``."""
     if (hundred == 0).any():
-        raise InputError(
-            "the initial values are already exact, so no error can be a percentage of theirs: "
-            "choose init_std > 0 or another problem"
-        )
+        raise _exact(name)
     with np.errstate(over="ignore", invalid="ignore"):
         percent = np.ascontiguousarray((100 * errors / hundred[:, None, None]).transpose(0, 2, 1))
     bad = ~(percent <= DIVERGED_PERCENT)
     percent[np.maximum.accumulate(bad, axis=-1)] = np.inf
     diverged_at = np.where(bad.any(axis=-1), bad.argmax(axis=-1) * record_every, -1)
     return Curves(percent, hundred, diverged_at.astype(np.int32))
+
+
+def check_rules(
+    rules: Mapping[str, Rule], mdp: MDP, targets: Mapping[str, Any] | None = None
+) -> None:
+    """Raises unless `rules` are rules that can be run on `mdp` and measured."""
+    if not isinstance(rules, Mapping) or not rules:
+        raise InputError("rules must be a dict of one or more rules by name")
+    for name, rule in rules.items():
+        if isinstance(rule, FunctionType):
+            raise InputError(f"'{name}' is a function, not a rule: call it, {rule.__name__}()")
+        if not isinstance(rule, Rule):
+            raise InputError(f"'{name}' must be a Rule; it is a {type(rule).__name__}")
+        if rule.goal not in (targets or GOALS):
+            raise unknown_name(f"goal of {name},", rule.goal, targets or GOALS)
+        if rule.q is None:
+            tables = jax.eval_shape(
+                rule.init, np.zeros(mdp.num_states), np.zeros((mdp.num_states, mdp.num_actions))
+            )
+            if not hasattr(tables, "v"):
+                raise InputError(
+                    f"{name} has q=None, so its tables need a field v, the state values [S] it is "
+                    "measured by (a NamedTuple, for one); or give it q(tables) -> [S, A]"
+                )
 
 
 def _check(
@@ -231,11 +270,6 @@ def _check(
     targets: Any,
 ) -> np.ndarray:
     """The step sizes as an array; raises if anything cannot be run."""
-    if not isinstance(rules, Mapping) or not rules:
-        raise InputError("rules must be a dict of one or more rules by name")
-    for name, rule in rules.items():
-        if isinstance(rule, FunctionType):
-            raise InputError(f"'{name}' is a function, not a rule: call it, {rule.__name__}()")
     if not isinstance(seeds, Sequence | np.ndarray):
         raise InputError(f"seeds must be a sequence such as range(30); it is {seeds}")
     alphas = np.asarray(step_sizes, np.float64)

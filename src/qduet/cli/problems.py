@@ -7,9 +7,6 @@ from qduet.mdp import MDP, four_state
 from qduet.theory.problems import ring
 from qduet.toy_text import from_gymnasium
 
-FOUR_STATE = ("on-policy", "qvmax", "dueling")
-"""The paper's problems."""
-
 TOY_TEXT = ("FrozenLake-v1", "CliffWalking-v1", "Taxi-v3")
 """Gymnasium's; any id with a version is tried."""
 

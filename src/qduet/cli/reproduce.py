@@ -26,7 +26,7 @@ from qduet.provenance import provenance, versions
 from qduet.published import GAMES
 from qduet.runs import Runs
 from qduet.store import check_settings, check_writable, to_json, write_atomically
-from qduet.summary import Summary, summarise_all, table
+from qduet.summary import Summary, first_rule, summarise_all, table
 
 EXAMPLE = """qduet reproduce
 qduet reproduce figure5 --scale smoke --out /tmp/try
@@ -141,7 +141,7 @@ def _reproduce(
     summary = summarise_all(results)
     found = findings(results, summary) if judged else []
     folder = out / figure.figure
-    document = {"experiment": figure, "table": table(summary), "findings": found}
+    document = {"experiment": figure.settings(), "table": table(summary), "findings": found}
     write_atomically(folder / "summary.json", to_json(document).encode())
     write_atomically(folder / "summary.md", _markdown(figure, summary, found).encode())
     save(tabular_figure(results, summary), out / figure.figure)
@@ -157,7 +157,7 @@ def _markdown(figure: TabularExperiment, summary: Summary, found: list[Finding])
         f"of the 95 % interval {_replication(figure)}.",
         "",
         "| \\|A\\| | rule | best α | AUC | AUC, step size chosen on the other half of the seeds | "
-        "AUC − first rule's (paired, at these α) | final error | diverged runs |",
+        f"AUC − that of {first_rule(summary)} (paired, at these α) | final error | diverged runs |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for row in table(summary):

@@ -7,9 +7,9 @@ import numpy as np
 
 from qduet import stats
 from qduet.cli.options import add_json, print_json, real, whole
-from qduet.cli.problems import FOUR_STATE, named_mdp
+from qduet.cli.problems import named_mdp
 from qduet.errors import InputError, unknown_name
-from qduet.mdp import uniform_policy
+from qduet.mdp import FOUR_STATE, uniform_policy
 from qduet.rules import RULES, make_rule
 from qduet.sweep import EpsilonGreedy, sweep
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from qduet.cli.options import add_json, add_out, print_json, real, whole
-from qduet.cli.problems import FOUR_STATE, named_mdp, refuse_actions
-from qduet.mdp import optimum
+from qduet.cli.problems import named_mdp, refuse_actions
+from qduet.mdp import FOUR_STATE, optimum
 from qduet.provenance import provenance
 from qduet.store import check_writable, to_json, write_atomically
 from qduet.theory.expected import TABLES
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mdp",
         metavar="NAME",
         help=f"one MDP instead: {', '.join(PROBLEMS)}, a toy-text id such as FrozenLake-v1, "
-        "or a file that a failed check wrote",
+        "or a .json file that problem_json or a failed check wrote",
     )
     parser.add_argument("--actions", type=whole(1), help="|A| of the named problems (default 18)")
     parser.add_argument(

@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from qduet.store import write_atomically
 
@@ -112,7 +114,14 @@ def look_of(name: str, names: tuple[str, ...]) -> Look:
     line = STYLES[variants.index(name) % len(STYLES)] if variant else style(name, names)
     if family == "bc_qvmax":  # so that Q-learning shows where the two coincide
         line = "--"
+    if family == "expected_sarsa" and "q_learning" in names:  # which has its colour
+        line = "--"
     return Look(text, colour(family, names), line, names.index(name))
+
+
+def in_percent(axis: Axis) -> None:
+    """Labels the ticks of `axis` in percent, with the decimals they need: 5%, 7.5%, 10%."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}%"))
 
 
 @contextmanager

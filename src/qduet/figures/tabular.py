@@ -7,58 +7,68 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import PercentFormatter
 
 from qduet import stats
 from qduet.experiments import Results
-from qduet.figures.style import Look, house_style, look_of
+from qduet.figures.style import Look, house_style, in_percent, look_of
 from qduet.stats import Interval
 from qduet.summary import RuleSummary, Summary
 
 
 def tabular_figure(results: Results, summary: Summary) -> Figure:
-    """The paper's three panels for one experiment.
+    """The paper's three panels for one experiment, or the first two of them with a single |A|.
 
     Left: error curves at each rule's best step size, with 95 % bands over seeds. Centre: AUC of
     each step size, dashed at the least one, open circles on top where runs diverged. Right: best
-    AUC as |A| grows; crosses show the AUC of a step size chosen on the other half of the seeds,
-    triangles at the top edge those that lie outside of the panel.
+    AUC as |A| grows. Crosses, in the last panel, show the AUC of a step size chosen on the other
+    half of the seeds; triangles at its top edge those that lie outside of it.
     """
     experiment = results.experiment
     shown = experiment.actions[-1]
+    panels = 3 if len(experiment.actions) > 1 else 2
     with house_style():
-        figure = Figure(figsize=(11, 3.9), layout="constrained")
+        figure = Figure(figsize=(11 * panels / 3, 3.9), layout="constrained")
         figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)  # type: ignore[union-attr, call-arg]
-        left, centre, right = figure.subplots(1, 3)
+        left, centre, *rest = figure.subplots(1, panels)
         centre.set_xscale("log")
+        centre_top = _top(i for rule in summary[shown].values() for i in rule.intervals)
         top = _top(rule.best.auc for by_rule in summary.values() for rule in by_rule.values())
         for name in results.rules:
-            look = look_of(name, results.rules)
-            _draw_curve(left, experiment.points, summary[shown][name], look)
-            _draw_step_sizes(centre, summary[shown][name], look)
-            _draw_sizes(right, {n: by_rule[name] for n, by_rule in summary.items()}, look, top)
+            look, rule = look_of(name, results.rules), summary[shown][name]
+            _draw_curve(left, experiment.points, rule, look)
+            _draw_step_sizes(centre, rule, look)
+            for right in rest:
+                _draw_sizes(right, {n: by_rule[name] for n, by_rule in summary.items()}, look, top)
+            if not rest and rule.held_out:
+                chosen = float(rule.step_sizes[rule.held_out.which])
+                _draw_held_out(centre, [(chosen, rule.held_out.auc.mean)], look, centre_top)
         _finish(left, "Environment steps", "RMS error", f"Learning curves, |A| = {shown}")
         left.set_ylim(bottom=0)
         left.set_xlim(0, experiment.steps)
         _finish(centre, "Step size α", "AUC", f"Step-size sweep, |A| = {shown}")
-        centre.set_ylim(0, _top(i for rule in summary[shown].values() for i in rule.intervals))
-        _finish(right, "Number of actions |A|", "Best AUC", "Scaling with the action set")
-        right.set_ylim(0, top)
-        right.set_xticks(experiment.actions)
-        for axes in (left, centre, right):
-            axes.yaxis.set_major_formatter(PercentFormatter(decimals=0))
-        rules = left.get_legend_handles_labels()[0]
-        columns = min(3, len(results.rules))
-        figure.legend(handles=rules + _marks(), loc="outside lower center", ncols=columns)
-        seeds = experiment.seeds
-        note = f"{seeds} seeds, 95 % intervals" if seeds > 1 else "a single seed: no intervals"
-        suffix = "" if experiment.protocol == "paper" else ", protocol=reference"
-        figure.suptitle(f"{experiment.title} ({note}{suffix})", fontsize=11)
+        centre.set_ylim(0, centre_top)
+        for right in rest:
+            _finish(right, "Number of actions |A|", "Best AUC", "Scaling with the action set")
+            right.set_ylim(0, top)
+            right.set_xticks(experiment.actions)
+        _legend(figure, left, results)
     return figure
 
 
+def _legend(figure: Figure, left: Axes, results: Results) -> None:
+    """The legend below the panels and the title above them."""
+    experiment = results.experiment
+    rules = left.get_legend_handles_labels()[0]
+    columns = min(len(figure.axes), len(results.rules))
+    figure.legend(handles=rules + _marks(), loc="outside lower center", ncols=columns)
+    seeds = experiment.seeds
+    note = f"{seeds} seeds, 95 % intervals" if seeds > 1 else "a single seed: no intervals"
+    suffix = "" if experiment.protocol == "paper" else ", protocol=reference"
+    figure.suptitle(f"{experiment.title} ({note}{suffix})", fontsize=11)
+
+
 def _marks() -> list[Line2D]:
-    """Legend entries for the marks of the centre and right panels."""
+    """Legend entries for the marks of the panels."""
     grey: dict[str, Any] = {"color": "0.35", "linestyle": ""}
     return [
         Line2D([], [], **grey, marker="o", fillstyle="none", markersize=4, label="runs diverged"),
@@ -105,10 +115,15 @@ def _draw_sizes(axes: Axes, by_size: dict[int, RuleSummary], look: Look, top: fl
     )
     low, high = [b.low for b in best], [b.high for b in best]
     axes.fill_between(sizes, low, high, color=look.colour, alpha=0.2, linewidth=0)
-    held = [(n, rule.held_out.auc.mean) for n, rule in by_size.items() if rule.held_out]
-    inside = [(n, auc) for n, auc in held if auc <= top]
+    held = [(float(n), rule.held_out.auc.mean) for n, rule in by_size.items() if rule.held_out]
+    _draw_held_out(axes, held, look, top)
+
+
+def _draw_held_out(axes: Axes, held: list[tuple[float, float]], look: Look, top: float) -> None:
+    """Crosses at (x, AUC); triangles at the top edge for those above it."""
+    inside = [(x, auc) for x, auc in held if auc <= top]
     axes.plot(*np.transpose(inside or np.empty((0, 2))), "x", color=look.colour, markersize=5)
-    outside = [n for n, auc in held if not auc <= top]
+    outside = [x for x, auc in held if not auc <= top]
     if outside:
         edge = [top] * len(outside)
         axes.plot(outside, edge, "^", color=look.colour, markersize=5, clip_on=False)
@@ -124,3 +139,4 @@ def _finish(axes: Axes, x: str, y: str, title: str) -> None:
     axes.set_xlabel(x)
     axes.set_ylabel(f"{y} (% of initial error)")
     axes.set_title(title)
+    in_percent(axes.yaxis)

@@ -10,10 +10,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
-from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from qduet import operators as ops
-from qduet.figures.style import colour, house_style, label
+from qduet.figures.style import colour, house_style, in_percent, label
 from qduet.mdp import evaluate, four_state, optimum
 from qduet.operators import VA
 from qduet.rules import make_rule
@@ -198,7 +197,7 @@ def rates_figure(steps: int = 20_000, seeds: int = 100, step_size: float = 0.1) 
             axes.set(xlabel="Environment steps", ylabel="RMS of the mean error", title=title)
             axes.set_yscale("log")
             axes.set_ylim(0.3, 130)
-            axes.yaxis.set_major_formatter(PercentFormatter(decimals=0))
+            in_percent(axes.yaxis)
             axes.legend(fontsize=7.5)
         _draw_modes(right)
         figure.suptitle(
@@ -288,7 +287,7 @@ def ring_figure(steps: int = 40_000, seeds: int = 20, step_size: float = 0.1) ->
             ylabel="RMS error",
             title=f"Ring of 12 states, 18 actions, γ = 0.99, α = {step_size:g}: {seeds} runs",
         )
-        left.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,g} %"))
+        in_percent(left.yaxis)
         left.set_ylim(bottom=0.01)
         left.legend()
         _draw_ring_modes(right)

@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from qduet.errors import InputError
-from qduet.experiments import FIGURES, Results, TabularExperiment
+from qduet.experiments import FIGURES, SHARED, Results, TabularExperiment
 from qduet.findings import Finding, findings
+from qduet.rules import RULES
 from qduet.store import open_cell
 from qduet.summary import Summary, summarise_all
 from qduet.sweep import Curves
-
-SHARED = ("problem", "init_std", "log_step_sizes", "seeds", "steps", "record_every", "protocol")
-"""The settings that all cells of one experiment have in common."""
 
 
 class Loaded(NamedTuple):
@@ -35,10 +33,15 @@ class Loaded(NamedTuple):
     versions: dict[str, str]
 
     @property
+    def declared(self) -> TabularExperiment | None:
+        """The figure of the paper that it is, at whatever scale."""
+        experiment = self.results.experiment
+        return _declared(experiment.figure, experiment.problem_id)
+
+    @property
     def known(self) -> bool:
         """Whether it is one of the paper's figures, complete and at the paper's scale."""
-        declared = FIGURES.get(self.results.experiment.figure)
-        return declared is not None and _is_whole(self.results, declared)
+        return self.declared is not None and _is_whole(self.results, self.declared)
 
 
 class CellFile(NamedTuple):
@@ -69,7 +72,7 @@ def load(folder: Path, files: list[CellFile]) -> list[Loaded]:
 def _experiment(folder: Path, found: list[CellFile]) -> Loaded:
     shared = {key: found[0].settings[key] for key in SHARED}
     shared["log_step_sizes"] = tuple(shared["log_step_sizes"])
-    declared = FIGURES.get(folder.name)
+    declared = _declared(folder.name, shared["problem"])
     experiment = TabularExperiment(
         figure=folder.name,
         title=declared.title if declared else f"{folder.name} (not in the paper)",
@@ -79,7 +82,7 @@ def _experiment(folder: Path, found: list[CellFile]) -> Loaded:
     )
     known = [spec.id for spec in experiment.rules]
     present = {file.settings["rule"] for file in found}
-    rules = (*(r for r in known if r in present), *sorted(present - set(known)))
+    rules = (*(r for r in known if r in present), *sorted(present - set(known), key=_rank))
     cells: dict[int, dict[str, Curves]] = {n: {} for n in experiment.actions}
     for rule in rules:
         for file in found:
@@ -96,6 +99,18 @@ def _experiment(folder: Path, found: list[CellFile]) -> Loaded:
         {(f.settings["num_actions"], f.settings["rule"]): f.path for f in found},
         found[0].settings["versions"],
     )
+
+
+def _declared(figure: str, problem: str) -> TabularExperiment | None:
+    """The paper's experiment of that name, if it is on that problem."""
+    found = FIGURES.get(figure)
+    return found if found and found.problem == problem else None
+
+
+def _rank(rule: str) -> tuple[int, str]:
+    """Built-in rules first, in the order in which they build on each other; then by name."""
+    family, names = rule.partition("-beta-")[0], list(RULES)
+    return names.index(family) if family in names else len(names), rule
 
 
 def _is_whole(results: Results, declared: TabularExperiment) -> bool:

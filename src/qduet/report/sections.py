@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from qduet.certificate import Certificate, certify
 from qduet.errors import InputError
+from qduet.experiments import FIGURES
 from qduet.report import (
     cells,
     certificate,
@@ -64,18 +65,15 @@ def attempt(problems: list[str], function: Callable[..., Any], *arguments: Any) 
 
 
 def _tabular(found: Found, problems: list[str]) -> Section:
-    parts: list[Part] = []
+    shown: list[cells.Loaded] = []
     for folder, paths in found.cells.items():
         read = [attempt(problems, cells.read, path) for path in paths]
         files = [file for file in read if file is not None]
-        for loaded in attempt(problems, cells.load, folder, files) or ():
-            parts.append(tabular.show(loaded, f"tabular-{len(parts)}"))
-    lead = (
-        "Rules on the paper’s 4-state problem. An AUC is the mean of an error curve, in percent of "
-        "the initial error: less is better."
-    )
-    if not parts:
-        lead = "No tabular results were given; qduet reproduce makes them."
+        shown += attempt(problems, cells.load, folder, files) or ()
+    parts = [tabular.show(loaded, f"tabular-{i}") for i, loaded in enumerate(shown)]
+    lead = "No tabular results were given; qduet reproduce makes them."
+    if shown:
+        lead = tabular_text.lead(shown)
     for path in found.last_runs:
         log = attempt(problems, tabular_text.show_run, path)
         parts += [log] if log is not None else []
@@ -147,7 +145,8 @@ def _certificate(found: Found, groups: Groups, problems: list[str]) -> Section:
     """The paper’s claims, and our runs against the published ones."""
     parts: list[Part] = []
     refused: list[str] = []
-    whole = [folder.parent for folder in found.cells if (folder / "summary.json").exists()]
+    figures = [folder for folder in found.cells if folder.name in FIGURES]
+    whole = [folder.parent for folder in figures if (folder / "summary.json").exists()]
     reproduced = whole[0] if whole else None
     admitted: list[tuple[Path, Certificate]] = []
     for parent, runs in groups.items():

@@ -18,6 +18,7 @@ from typing import Any
 
 from qduet import runs
 from qduet.errors import InputError
+from qduet.experiments import FIGURES
 
 THEORY = "theory.json"
 LAST_RUN = "last-run.json"
@@ -42,8 +43,9 @@ class Found:
 
     @property
     def of_the_paper(self) -> bool:
-        """Whether there is something besides training runs and recordings, which anyone has."""
-        return bool(self.cells or self.theory or self.drawn)
+        """Whether there is something that others' own experiments and runs do not make."""
+        figures = any(folder.name in FIGURES for folder in self.cells)
+        return bool(figures or self.theory or self.drawn)
 
     @property
     def empty(self) -> bool:

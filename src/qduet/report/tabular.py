@@ -23,7 +23,7 @@ def show(loaded: Loaded, name: str) -> Part:
     """The figure `name` of the page: chart, what the paper says, table, sources."""
     experiment, summary = loaded.results.experiment, loaded.summary
     shown = str(experiment.actions[-1])
-    chart = {
+    chart: dict[str, Any] = {
         "selects": [
             {
                 "id": "actions",
@@ -44,12 +44,14 @@ def show(loaded: Loaded, name: str) -> Part:
         ],
         "seeds": experiment.seeds > 1,
         "log": True,
-        "panels": [_curves(loaded), _step_sizes(loaded), _scaling(loaded)],
+        "panels": [_curves(loaded), _step_sizes(loaded)],
     }
+    if len(experiment.actions) > 1:
+        chart["panels"].append(_scaling(loaded))
     missing = tabular_text.missing(loaded)
     html = el(
         "section",
-        el("h3", tabular_text.heading(experiment)),
+        el("h3", tabular_text.heading(loaded)),
         el("p", tabular_text.setting(experiment), class_="setting"),
         el("p", missing, class_="missing") if missing else None,
         el("figure", el("div", data_chart=name, class_="chart"), tabular_text.caption(loaded)),

@@ -5,29 +5,43 @@ from typing import Any
 
 import numpy as np
 
-from qduet.experiments import FIGURES, TabularExperiment
+from qduet.experiments import TabularExperiment
 from qduet.figures.style import look_of
+from qduet.mdp import FOUR_STATE
 from qduet.report.cells import Loaded
 from qduet.report.chart import Fact, Part
 from qduet.report.html import Raw, code, details, el, table
 from qduet.report.sources import read_json, reading
-from qduet.summary import RuleSummary
+from qduet.summary import RuleSummary, first_rule
 from qduet.summary import table as summary_table
 
 
-def heading(experiment: TabularExperiment) -> str:
-    """The figure by its number and title."""
-    number = experiment.figure.removeprefix("figure")
+def lead(shown: list[Loaded]) -> str:
+    """What the experiments of a page are about."""
+    of_the_paper = [loaded.results.experiment.problem_id in FOUR_STATE for loaded in shown]
+    where = "the paper’s 4-state problem" if any(of_the_paper) else "finite MDPs"
+    if any(of_the_paper) and not all(of_the_paper):
+        where += " and on others"
     return (
-        f"Figure {number}: {experiment.title}" if experiment.figure in FIGURES else experiment.title
+        f"Rules on {where}. An AUC is the mean of an error curve, in percent of the initial error: "
+        "less is better."
     )
+
+
+def heading(loaded: Loaded) -> str:
+    """The figure by its number and title."""
+    experiment = loaded.results.experiment
+    number = experiment.figure.removeprefix("figure")
+    return f"Figure {number}: {experiment.title}" if loaded.declared else experiment.title
 
 
 def setting(experiment: TabularExperiment) -> str:
     """How the experiment was run."""
     seeds = f"{experiment.seeds} seeds" if experiment.seeds > 1 else "a single seed (no intervals)"
+    sizes = ", ".join(map(str, experiment.actions))
     return (
-        f"Problem “{experiment.problem}”, |A| ∈ {{{', '.join(map(str, experiment.actions))}}}; "
+        f"Problem “{experiment.problem_id}”, "
+        f"|A| {f'∈ {{{sizes}}}' if len(experiment.actions) > 1 else f'= {sizes}'}; "
         f"{seeds}, {experiment.steps:,} steps, {len(experiment.step_sizes)} step sizes; "
         f"protocol={experiment.protocol}."
     )
@@ -36,7 +50,7 @@ def setting(experiment: TabularExperiment) -> str:
 def missing(loaded: Loaded) -> str:
     """What the reader might expect to see here, and will not."""
     experiment, notes = loaded.results.experiment, []
-    declared = FIGURES.get(experiment.figure)
+    declared = loaded.declared
     wanted = {spec.id for spec in declared.rules} if declared else set()
     absent = [
         f"{rule} at |A| = {n}"
@@ -67,12 +81,20 @@ def caption(loaded: Loaded) -> Raw:
     text = (
         f"At |A| = {many} the least AUC is: {'; '.join(parts)}. "
         "Left, the error during learning at each rule’s best step size, or at one of choice; "
-        "centre, AUC against step size, with an open circle where runs diverged; right, the best "
-        "AUC against |A|, with a cross for a step size chosen on one half of the seeds and tried "
-        "on the other. "
+        f"{_other_panels(loaded)}. "
         "Shading: 95 % intervals over seeds."
     )
     return el("figcaption", text)
+
+
+def _other_panels(loaded: Loaded) -> str:
+    step_sizes = "AUC against step size, with an open circle where runs diverged"
+    if len(loaded.results.experiment.actions) == 1:
+        return f"right, {step_sizes}"
+    return (
+        f"centre, {step_sizes}; right, the best AUC against |A|, with a cross for a step size "
+        "chosen on one half of the seeds and tried on the other"
+    )
 
 
 def _least(summary: RuleSummary) -> str:
@@ -110,7 +132,7 @@ def numbers(loaded: Loaded) -> Raw:
                 f"{row['best_step_size']:.4f}",
                 str(row["auc"]),
                 str(row["auc_held_out"] or "–"),
-                str(row["auc_minus_first_rule"]),
+                str(row["auc_minus_first_rule"] or "–"),
                 str(row["final_error"]),
                 str(row["diverged_runs"]),
                 code(str(file.relative_to(loaded.folder))),
@@ -122,7 +144,7 @@ def numbers(loaded: Loaded) -> Raw:
         "best α",
         "AUC",
         "AUC, α from other seeds",
-        "AUC − first rule’s",
+        f"AUC − that of {first_rule(loaded.summary)}",
         "final error",
         "diverged runs",
         "file",
@@ -133,19 +155,18 @@ def numbers(loaded: Loaded) -> Raw:
 
 def facts(loaded: Loaded, name: str) -> tuple[Fact, ...]:
     """What was run and what agrees, for the summary of the page."""
-    experiment = loaded.results.experiment
-    scale = "at the paper’s scale" if loaded.known else "not at the paper’s scale"
+    scale = ", at the paper’s scale" if loaded.known else ", not at the paper’s scale"
     runs = sum(
         curves.diverged_at.size for by in loaded.results.cells.values() for curves in by.values()
     )
-    what = f"{heading(experiment)}: {runs:,} runs, {scale}"
+    what = f"{heading(loaded)}: {runs:,} runs{scale if loaded.declared else ''}"
     run = Fact("run", what, name, str(loaded.folder))
     if not loaded.findings:
         return (run,)
     held = sum(finding.holds for finding in loaded.findings)
     total = len(loaded.findings)
     kind = "agrees" if held == total else "differs"
-    figure = heading(experiment).partition(":")[0]
+    figure = heading(loaded).partition(":")[0]
     one = "the one statement of the paper " + ("holds" if held else "does not hold")
     told = one if total == 1 else f"{held} of {total} statements of the paper hold"
     return run, Fact(kind, f"{figure}: {told}", name)

@@ -32,6 +32,15 @@ class Problem(NamedTuple):
     """Of the random values that checks draw."""
 
 
+def check_is_problem(problem: Any) -> None:
+    """Raises if `problem` is something else, such as an MDP."""
+    if not isinstance(problem, Problem):
+        raise InputError(
+            f"a Problem is needed, not {type(problem).__name__}: problem_of(mdp) makes one of an "
+            "MDP, with uniform behaviour unless one is given"
+        )
+
+
 def problem_of(mdp: MDP, behaviour: Floats | None = None, seed: int = 0) -> Problem:
     """`mdp` under `behaviour` (uniform by default), with the visitation that follows from it."""
     policy = uniform_policy(mdp) if behaviour is None else check_policy(mdp, behaviour)
@@ -104,6 +113,7 @@ _FORMAT = "qduet problem 1"
 
 def problem_json(problem: Problem, **notes: Any) -> bytes:
     """The problem as a JSON document that `load_problem` reads; floats survive exactly."""
+    check_is_problem(problem)
     fields = {field.name: getattr(problem.mdp, field.name) for field in dataclasses.fields(MDP)}
     fields |= {"behaviour": problem.behaviour, "visits": problem.visits, "seed": problem.seed}
     plain = {name: x.tolist() if isinstance(x, np.ndarray) else x for name, x in fields.items()}

@@ -33,7 +33,7 @@ from qduet.mdp import Floats, Values, evaluate, optimum
 from qduet.operators import VA
 from qduet.rules import Rule
 from qduet.theory.expected import TABLES, expected_update
-from qduet.theory.problems import Problem
+from qduet.theory.problems import Problem, check_is_problem
 
 CENTRED = {"dueling_q": True, "hard_rdq": False}
 """The AV rules whose expected update is a map of Q alone; (V, A) adds only what never changes."""
@@ -55,6 +55,7 @@ class Rate(NamedTuple):
 
 def fixed_point(name: str, problem: Problem, *, ratio: float = 0.0) -> Values:
     """Where the expected update of the rule `name` rests; `ratio` is β/α of Soft RDQ."""
+    check_is_problem(problem)
     mdp, b = problem.mdp, problem.behaviour
     if name in ("td0", "expected_sarsa", "qv_learning"):
         return evaluate(mdp, b)

@@ -19,7 +19,7 @@ from qduet.errors import unknown_name
 from qduet.machine import cores
 from qduet.theory import av, qv, updates
 from qduet.theory.check import Check
-from qduet.theory.problems import Problem, random_problem
+from qduet.theory.problems import Problem, check_is_problem, random_problem
 
 
 class Claim(NamedTuple):
@@ -28,11 +28,18 @@ class Claim(NamedTuple):
     where: str
     """Where the paper makes it, or "ours"."""
     statement: str
-    check: Callable[..., Check]
+    function: Callable[..., Check]
     once: bool = False
     """Whether it is about one MDP of its own, and `check` takes no problem."""
     paper: str | None = None
     """What the paper says in its place, where that is not quite right."""
+
+    def check(self, problem: Problem | None = None) -> Check:
+        """The statement, tried on `problem`."""
+        if self.once:
+            return self.function()
+        check_is_problem(problem)
+        return self.function(problem)
 
 
 CLAIMS: dict[str, Claim] = {

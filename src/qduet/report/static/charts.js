@@ -36,7 +36,7 @@ class Chart {
 
   controls() {
     const bar = html("div", { class: "controls" });
-    for (const select of this.spec.selects || []) bar.append(this.select(select));
+    for (const select of this.spec.selects || []) if (select.values.length > 1) bar.append(this.select(select));
     const legend = html("fieldset", { class: "legend" }, html("legend", { class: "unseen" }, "Shown"));
     for (const group of this.spec.groups) {
       const swatch = html("i", { class: "swatch", style: `--light:${group.light};--dark:${group.dark}` });

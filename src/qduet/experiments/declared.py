@@ -1,0 +1,201 @@
+"""Tabular experiments as data: the paper's, and those on an MDP of one's own.
+
+    >>> FIGURES["figure5"].small().actions
+    (2, 18)
+    >>> mdp = from_gymnasium("FrozenLake-v1")
+    >>> rules = (RuleSpec("q_learning"), RuleSpec("hard_rdq"))
+    >>> TabularExperiment("frozen-lake", "FrozenLake, slippery", mdp, rules, seeds=30).actions
+    (4,)
+
+An MDP is told by what it holds: cells of another one are never read under the same name.
+"""
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from qduet.errors import InputError, unknown_name
+from qduet.mdp import FOUR_STATE, MDP, Values, four_state, uniform_policy
+from qduet.rules import Rule, make_rule
+from qduet.sweep import error_targets
+
+PROTOCOLS = ("paper", "reference")
+
+SHARED = ("problem", "init_std", "log_step_sizes", "seeds", "steps", "record_every", "protocol")
+"""The settings that all cells of one experiment have in common."""
+
+
+@dataclasses.dataclass(frozen=True)
+class RuleSpec:
+    """A rule by its id, with the options that make it a variant."""
+
+    rule: str
+    beta: float | None = None
+    """Soft RDQ's regularisation coefficient."""
+
+    @property
+    def id(self) -> str:
+        """The name under which its results are kept and drawn."""
+        return self.rule if self.beta is None else f"{self.rule}-beta-{self.beta:g}"
+
+    def make(self, behaviour: np.ndarray, protocol: str) -> Rule:
+        """The rule itself."""
+        options: dict[str, Any] = {} if self.beta is None else {"beta": self.beta}
+        if self.rule == "soft_rdq":
+            options["penalty"] = protocol
+        if self.rule == "dueling_q":
+            options["descend_mean"] = protocol == "paper"
+        return make_rule(self.rule, behaviour, **options)
+
+
+@dataclasses.dataclass(frozen=True)
+class TabularExperiment:
+    """A figure of the tabular kind: rules × |A| × step sizes × seeds, under uniform behaviour."""
+
+    figure: str
+    """Its name; results are kept in a folder that is called so."""
+    title: str
+    problem: str | MDP
+    """A problem of `qduet.mdp.four_state`, or any MDP."""
+    rules: tuple[RuleSpec, ...]
+    init_std: float = 0.0
+    """V_0 and A_0 are drawn from N(0, init_std²)."""
+    actions: tuple[int, ...] = ()
+    """The numbers of actions |A|; the last one is shown in the left and centre panels. By default
+    the paper's (2, 6, 10, 14, 18); an MDP has its own."""
+    log_step_sizes: tuple[float, ...] = tuple(i / 10 for i in range(-60, 1))
+    """ln α of each step size: 61 values from exp(−6) to exp(0)."""
+    seeds: int = 100
+    steps: int = 20_000
+    record_every: int = 100
+    protocol: str = "paper"
+
+    def __post_init__(self) -> None:
+        if self.protocol not in PROTOCOLS:
+            raise unknown_name("protocol", self.protocol, PROTOCOLS)
+        for spec in self.rules:
+            if not isinstance(spec, RuleSpec):
+                raise InputError(
+                    "rules are named by RuleSpec(...), and a rule of your own goes to "
+                    f"run(..., extra_rules={{name: rule}}); rules holds {spec!r:.60}"
+                )
+        own = self._own_actions()
+        if self.actions and own and tuple(self.actions) != own:
+            raise InputError(
+                f"{self.problem_id} has {own[0]} actions: leave actions out, or make them (); "
+                f"they are {self.actions}"
+            )
+        object.__setattr__(self, "actions", tuple(self.actions) or own or (2, 6, 10, 14, 18))
+
+    def _own_actions(self) -> tuple[int, ...]:
+        """|A| of an MDP; nothing for the paper's problems, which have any."""
+        if isinstance(self.problem, str):
+            return ()
+        if not isinstance(self.problem, MDP):
+            raise InputError(
+                f"problem must be an MDP or one of {', '.join(FOUR_STATE)}; it is a "
+                f"{type(self.problem).__name__}"
+            )
+        if self.protocol == "reference":
+            raise InputError(
+                "protocol='reference' is what the released code does with the paper's problems: "
+                "leave it out for an MDP of your own"
+            )
+        return (self.problem.num_actions,)
+
+    @property
+    def problem_id(self) -> str:
+        """The problem as a short text; that of an MDP tells it from every other one."""
+        if isinstance(self.problem, MDP):
+            return f"{self.problem.name}#{self.problem.digest}"
+        return self.problem
+
+    def mdp(self, num_actions: int) -> MDP:
+        """The problem with so many actions."""
+        if isinstance(self.problem, MDP):
+            return self.problem
+        return four_state(self.problem, num_actions)
+
+    def settings(self) -> dict[str, Any]:
+        """All fields as they are written to files: an MDP as its `problem_id`."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return fields | {"problem": self.problem_id}
+
+    @property
+    def step_sizes(self) -> np.ndarray:
+        """``[K]``: the step sizes; the released code rounds them to four decimals."""
+        alphas = np.exp(np.array(self.log_step_sizes))
+        return alphas.round(4) if self.protocol == "reference" else alphas
+
+    @property
+    def points(self) -> np.ndarray:
+        """``[points]``: the steps at which the error is recorded."""
+        return np.arange(0, self.steps + 1, self.record_every)
+
+    @property
+    def updates(self) -> int:
+        """Table updates in the whole experiment."""
+        runs = len(self.actions) * len(self.rules) * len(self.log_step_sizes) * self.seeds
+        return runs * self.steps
+
+    def small(self) -> "TabularExperiment":
+        """The same experiment in seconds: few seeds, few steps, few step sizes."""
+        return dataclasses.replace(
+            self,
+            actions=tuple(dict.fromkeys((self.actions[0], self.actions[-1]))),
+            log_step_sizes=tuple(float(x) for x in range(-6, 1)),
+            seeds=4,
+            steps=400,
+        )
+
+    def targets(self, mdp: MDP) -> dict[str, Values]:
+        """What the errors are measured against."""
+        targets = error_targets(mdp, uniform_policy(mdp))
+        if self.protocol == "reference":  # the released code has q_* = 1/(1−γ) for every action
+            optimal = targets["optimal"]
+            targets["optimal"] = optimal._replace(
+                q=np.repeat(optimal.v[:, None], mdp.num_actions, 1)
+            )
+        return targets
+
+
+FIGURES: dict[str, TabularExperiment] = {
+    experiment.figure: experiment
+    for experiment in (
+        TabularExperiment(
+            figure="figure2",
+            title="On-policy prediction",
+            problem="on-policy",
+            rules=(RuleSpec("expected_sarsa"), RuleSpec("qv_learning")),
+        ),
+        TabularExperiment(
+            figure="figure3",
+            title="Off-policy control with QV-learning",
+            problem="qvmax",
+            rules=(RuleSpec("q_learning"), RuleSpec("qvmax"), RuleSpec("bc_qvmax")),
+        ),
+        TabularExperiment(
+            figure="figure5",
+            title="Off-policy control with AV-learning",
+            problem="dueling",
+            rules=(RuleSpec("q_learning"), RuleSpec("dueling_q"), RuleSpec("hard_rdq")),
+            init_std=2.0,
+        ),
+        TabularExperiment(
+            figure="figure5-soft",
+            title="Soft RDQ beside the rules of Figure 5 (not in the paper)",
+            problem="dueling",
+            rules=(
+                RuleSpec("q_learning"),
+                RuleSpec("hard_rdq"),
+                RuleSpec("soft_rdq", beta=1e-5),
+                RuleSpec("soft_rdq", beta=1e-4),
+                RuleSpec("soft_rdq", beta=1e-3),
+            ),
+            init_std=2.0,
+            actions=(2, 10, 18),
+        ),
+    )
+}
+"""Figures 2, 3 and 5 of the paper, and Figure 5 with Soft RDQ."""
