@@ -64,7 +64,7 @@ register("Catch-v0", GAME)
 def main(out: Path, steps: int = 10_000) -> float:
     """Trains RDQ and prints its score before and after; the score after."""
     agent = make_agent("rdq", epsilon_decay_steps=steps // 4, learning_rate=1e-3)
-    job = Job("Catch-v0", (("rdq", agent),), seeds=(0,), steps=steps, evaluate_every=steps)
+    job = Job("Catch-v0", {"rdq": agent}, seeds=[0], steps=steps)
     train(job, build(job), out)
     before, after = runs.load(out).scores("rdq").values[0]
     print(f"mean return of 1,000 episodes: {before:.2f} before, {after:.2f} after {steps:,} steps")

@@ -10,6 +10,7 @@ import qduet
 ORDER = (
     "errors",
     "machine",
+    "tracing",
     "loops",
     "mdp",
     "toy_text",

@@ -8,7 +8,6 @@ A cell is read back only under the settings, rule and problem that made it.
 """
 
 import functools
-import hashlib
 import re
 import threading
 from collections.abc import Callable, Mapping
@@ -16,9 +15,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 
 from qduet.errors import InputError
 from qduet.experiments.declared import FIGURES, SHARED, TabularExperiment
@@ -27,6 +24,7 @@ from qduet.provenance import versions
 from qduet.rules import Rule, Transition
 from qduet.store import read_cell, write_cell
 from qduet.sweep import Curves, check_rules, default_workers, sweep
+from qduet.tracing import digest
 
 
 class Results(NamedTuple):
@@ -44,20 +42,9 @@ def fingerprint(rule: Rule, num_states: int, num_actions: int) -> str:
     v, adv = jnp.zeros(num_states), jnp.zeros((num_states, num_actions))
     t = Transition(jnp.int32(0), jnp.int32(0), jnp.float32(0), jnp.float32(0), jnp.int32(0))
     tables = rule.init(v, adv)
-    digest = hashlib.sha256(f"{rule.goal} {rule.trailing_axes}".encode())
-    functions: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
-        (rule.init, (v, adv)),
-        (rule.update, (tables, t, jnp.float32(0))),
-    ]
-    if rule.q is not None:
-        functions.append((rule.q, (tables,)))
-    for function, args in functions:
-        traced = jax.make_jaxpr(function)(*args)
-        text = traced.jaxpr.pretty_print(use_color=False)  # str() has colours in a terminal
-        digest.update(re.sub(r"0x[0-9a-f]+", "", text).encode())
-        for constant in traced.consts:
-            digest.update(np.asarray(constant).tobytes())
-    return digest.hexdigest()[:16]
+    update = (rule.update, (tables, t, jnp.float32(0)))
+    read = [] if rule.q is None else [(rule.q, (tables,))]
+    return digest(f"{rule.goal} {rule.trailing_axes}", (rule.init, (v, adv)), update, *read)
 
 
 def run(

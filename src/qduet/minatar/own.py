@@ -6,19 +6,16 @@
 Nothing is compiled or played.
 """
 
-import hashlib
-import re
-from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from qduet.errors import InputError
 from qduet.minatar.layers import StickyState
 from qduet.minatar.packing import SIZE
 from qduet.minatar.types import ACTION_NAMES, Environment, Outcome, State
+from qduet.tracing import digest
 
 KINDS = ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "float32")
 """Types that a state may be made of; checkpoints know them all."""
@@ -90,21 +87,14 @@ class _Words(str):
 
 def fingerprint(game: Environment) -> str:
     """A digest of what the game computes, so that another one of the same name is told apart."""
-    digest = hashlib.sha256(repr((game.channels, game.actions, game.small_rewards)).encode())
     draws, action = jnp.zeros(game.num_draws, jnp.uint32), jnp.int32(0)
     state = jax.eval_shape(game.reset, draws)
-    functions: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+    return digest(
+        repr((game.channels, game.actions, game.small_rewards)),
         (game.reset, (draws,)),
         (game.step, (state, action, draws)),
         (game.rows, (state,)),
-    ]
-    for function, args in functions:
-        traced = jax.make_jaxpr(function)(*args)
-        text = traced.jaxpr.pretty_print(use_color=False)
-        digest.update(re.sub(r"0x[0-9a-f]+", "", text).encode())
-        for constant in traced.consts:
-            digest.update(np.asarray(constant).tobytes())
-    return digest.hexdigest()[:16]
+    )
 
 
 def with_own_draws(game: Environment) -> Environment:
