@@ -83,6 +83,6 @@ def test_the_game_core_needs_only_jax_and_numpy():
         for name in imported(folder / f"{file}.py")
         if name.split(".")[0] not in sys.stdlib_module_names
     }
-    allowed = ("jax", "numpy", "qduet.errors", "qduet.minatar")
+    allowed = ("jax", "numpy", "qduet.errors", "qduet.tracing", "qduet.minatar")
     assert {name for name in outside if not name.startswith(allowed)} == set()
     assert not any("parity" in name for name in outside)
