@@ -74,6 +74,8 @@ def test_all_cells_together_are_a_mean_and_a_chi_square(tmp_path, generator):
     assert found.chi2 == pytest.approx(np.square(z).sum())
     assert found.p_value == pytest.approx(scipy.stats.chi2(3).sf(found.chi2))
     assert together([], "return") is None
+    few = planted.game(tmp_path / "few", "Breakout", generator, seeds=range(9))
+    assert together(compare_cells([runs.load(few)], 10 * MILLION), "return") is None
 
 
 def test_the_auc_is_the_area_under_the_curve_over_its_length(tmp_path, generator):

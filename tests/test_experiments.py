@@ -1,5 +1,6 @@
 import dataclasses
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from qduet.errors import InputError
 from qduet.experiments import FIGURES, RuleSpec, fingerprint, run
 from qduet.mdp import four_state, uniform_policy
-from qduet.rules import Rule, Transition, make_rule
+from qduet.rules import Rule, Transition, make_rule, q_learning
 from qduet.summary import summarise, summarise_all, table
 
 
@@ -197,3 +198,19 @@ def test_jax_sees_the_rule_options():
         rule.init(jnp.ones(1), jnp.ones((1, 1))), Transition(0, 0, 2.0, 0.0, 0), 0.1
     )
     assert tables.v[0] == 0.75
+
+
+def test_a_fingerprint_is_of_the_arrays_in_inner_functions_and_of_keys():
+    def rule_with(value, key):
+        @jax.jit
+        def scaled(step_size):
+            return step_size * jnp.asarray(value)[0] * jax.random.uniform(key)
+
+        plain = q_learning()
+        return plain._replace(update=lambda tables, t, a: plain.update(tables, t, scaled(a)))
+
+    key = jax.random.key(0)
+    found = fingerprint(rule_with(np.array([1.0, 2.0]), key), 4, 2)
+    assert fingerprint(rule_with(np.array([1.0, 2.0]), key), 4, 2) == found
+    assert fingerprint(rule_with(np.array([1.5, 2.0]), key), 4, 2) != found
+    assert fingerprint(rule_with(np.array([1.0, 2.0]), jax.random.key(1)), 4, 2) != found

@@ -64,5 +64,10 @@ def test_other_kinds_of_values_are_refused():
     agent = {"rdq": make_agent("rdq")}
     with pytest.raises(InputError, match=r"such as range\(30\); it is 3"):
         Job("MinAtar/Breakout-v1", agent, 3)
+    for agents in ([agent["rdq"]], {"rdq": "rdq"}, {1: agent["rdq"]}, 5, "rdq"):
+        with pytest.raises(InputError, match="agents must be given as"):
+            Job("MinAtar/Breakout-v1", agents, (0,))
+    listed = Job("MinAtar/Breakout-v1", (pair for pair in agent.items()), (0,))
+    assert hash(listed) == hash(Job("MinAtar/Breakout-v1", agent, (0,)))
     with pytest.raises(InputError, match="unknown protocol 'banana'"):
         Job("MinAtar/Breakout-v1", agent, (0,), protocol="banana")

@@ -16,7 +16,7 @@ from examples_by_path import ROOT, example
 
 from qduet import acting, networks, recording_file, resuming, runs, scalars, training
 from qduet.agents import make_agent
-from qduet.cli import play
+from qduet.cli import main, play
 from qduet.errors import InputError
 from qduet.evaluation import evaluate
 from qduet.job import Job
@@ -30,7 +30,7 @@ REWARD = float(np.float32(200.3))
 SMALL = {"capacity": 400, "learn_from": 100, "sync_every": 100, "batch_size": 16}
 
 
-def paying(env_id, reward):
+def paying(env_id, reward, **options):
     game = Environment(
         name="Paying",
         channels=("nothing",),
@@ -39,6 +39,7 @@ def paying(env_id, reward):
         reset=lambda draws: jnp.int32(0),
         step=lambda state, action, draws: Outcome(state, jnp.float32(reward), jnp.bool_(True)),
         rows=lambda state: jnp.zeros((1, 10), jnp.uint32),
+        **options,
     )
     register(env_id, game)
     return make(env_id)
@@ -59,7 +60,8 @@ def test_a_reward_comes_unchanged_to_the_td_target(reward):
     run = jax.jit(functools.partial(training.warm_up, setting, hyper))(run)
     np.testing.assert_array_equal(run.replay.rewards[:100], np.float32(reward))
     words = jnp.arange(agent.batch_size, dtype=jnp.uint32)
-    losses = training.learn(setting, hyper, run, jnp.int32(100), words)[1]
+    learn = jax.jit(functools.partial(training.learn, setting, hyper))
+    losses = learn(run, jnp.int32(100), words)[1]
     np.testing.assert_allclose(losses.td, 0.5 * reward**2, rtol=1e-6)
 
 
@@ -164,3 +166,18 @@ def test_a_module_that_cannot_be_imported_is_one_line(refused, monkeypatch, tmp_
     )
     refused(["--import", "wrong", *train], "environment id 'a b' must be")
     assert [path.name for path in tmp_path.glob("x")] == []
+
+
+@pytest.mark.parametrize(
+    ("small", "reward", "told"), [(True, 200.0, "whole number"), (False, np.inf, "finite")]
+)
+def test_a_reward_that_cannot_be_kept_is_not_recorded(small, reward, told):
+    env, agent = paying(f"Odd{small}-v0", reward, small_rewards=small), make_agent("rdq")
+    with pytest.raises(InputError, match=rf"must be .*{told}.*; one is {reward}"):
+        record(Weights(blank(env, agent), agent, f"Odd{small}-v0", "rdq", 0, 0))
+
+
+@pytest.mark.parametrize("name", ["./mine.py", ".mine", ""])
+def test_what_is_no_modules_name_is_not_imported(name, capsys):
+    assert main(["--import", name, "train", "rdq", "Mine-v0"]) == 2
+    assert "that is no module's name" in capsys.readouterr().err

@@ -116,12 +116,22 @@ def test_the_top_of_the_page_says_what_holds_and_what_is_undecided(tmp_path):
     held = sum(claim["verdict"] == "holds" for claim in claims)
     assert len(undecided) > 1
     top, _ = reader.text.split("Settings and provenance", 1)
-    assert f"agrees with the paper; {len(undecided)} claims are undecided." in top
+    verdicts = {cell["verdict"] for cell in page.data["certificate-0"]["cells"]}
+    assert "agree" in verdicts or held
+    assert "agrees with the paper; not all of it is decided." in top
     assert f"Figure 6: {held} of {held + len(undecided)} claims hold" in top
     listed = top.split("What is undecided")[1]
     for claim in undecided:
         assert f"Figure 6: {claim['statement']} ({claim['ours']})" in listed
     assert "Not compared with the published scores: " in reader.text
+    made = planted.config("Seaquest", seeds=[0, 1])
+    apart = np.array([[10.0], [120.0]]) + np.zeros(11)
+    curves = {agent: apart + i for i, agent in enumerate(published.AGENTS)}
+    runs.write(tmp_path / "few", made, planted.rows(made, curves))
+    page, reader = read([tmp_path / "few"])
+    assert {cell["verdict"] for cell in page.data["certificate-0"]["cells"]} == {"undecided"}
+    assert "Nothing here is decided, for or against the paper" in reader.text
+    assert "What agrees" not in reader.text
     planted.game(tmp_path / "worse", "Seaquest", generator, shift={"rdq": -4.0})
     _, reader = read([tmp_path / "worse"])
     assert "Not everything agrees with the paper" in reader.text

@@ -369,6 +369,18 @@ def test_steps_can_be_lowered_while_they_are_not_taken(whole, place, tmp_path, m
     assert untimed(tmp_path) == first
 
 
+def test_steps_are_not_lowered_below_an_evaluation(whole, place, tmp_path, refused):
+    """As after a kill: the checkpoint is older than the evaluations."""
+    shutil.copytree(whole, tmp_path / "out")
+    out = tmp_path / "out"
+    arrays, metadata = checkpoint.tensors.read(checkpoint.path_of(out))
+    state = {**json.loads(metadata["state"]), "step": 600}
+    changed = {**metadata, "state": json.dumps(state)}
+    checkpoint.tensors.write(checkpoint.path_of(out), arrays, changed)
+    shorter = ["600" if x == "1200" else x for x in JOB]
+    refusal_keeps_everything(out, refused, shorter, "trained to step 1,200 already")
+
+
 def test_one_process_at_a_time(whole, refused):
     with resuming.claimed(whole):
         refusal_keeps_everything(whole, refused, JOB, "another qduet train is at work")

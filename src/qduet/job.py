@@ -127,9 +127,8 @@ OWN = "own"
 
 def _make_plain(job: Job) -> None:
     """Gives the fields their declared types, and those that were left out their values."""
-    if isinstance(job.agents, Mapping):
-        object.__setattr__(job, "agents", tuple(job.agents.items()))
-    if not isinstance(job.seeds, Iterable):
+    object.__setattr__(job, "agents", _pairs(job.agents))
+    if not isinstance(job.seeds, Iterable) or getattr(job.seeds, "ndim", 1) != 1:
         raise InputError(f"seeds must be several, such as range(30); it is {job.seeds!r}")
     object.__setattr__(job, "seeds", tuple(plain(int, "a seed", seed) for seed in job.seeds))
     for name in ("steps", "evaluate_every", "episodes"):
@@ -140,6 +139,18 @@ def _make_plain(job: Job) -> None:
         object.__setattr__(job, "protocol", _protocol([agent for _, agent in job.agents]))
     if job.protocol not in (*PROTOCOLS, OWN):
         raise unknown_name("protocol", job.protocol, PROTOCOLS)
+
+
+def _pairs(agents: Any) -> tuple[tuple[str, Agent], ...]:
+    """(label, agent) of a mapping, or of any pairs."""
+    try:
+        given = agents.items() if isinstance(agents, Mapping) else agents
+        pairs = tuple((label, agent) for label, agent in given)
+    except (TypeError, ValueError):
+        pairs = ((None, None),)
+    if not all(isinstance(label, str) and isinstance(agent, Agent) for label, agent in pairs):
+        raise InputError('agents must be given as {"label": agent}, with what make_agent makes')
+    return pairs
 
 
 def _protocol(agents: list[Agent]) -> str:

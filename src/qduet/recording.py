@@ -170,13 +170,19 @@ def record(
     agent = weights.agent
     env = make(weights.env_id, auto_reset=False)
     seen = _episode(env, agent, weights.params, _key(episode_seed), frames, epsilon)
+    with np.errstate(invalid="ignore"):
+        rewards = seen.reward.astype(env.reward_dtype)
+    odd = seen.reward[~(np.isfinite(seen.reward) & (rewards == seen.reward))]
+    if odd.size:
+        kind = "a whole number in [−128, 127] (small_rewards)" if env.small_rewards else "finite"
+        raise InputError(f"a reward of {weights.env_id} must be {kind}; one is {odd[0]}")
     bootstrap = np.where(seen.ended, 0.0, agent.discount * seen.next_q.max(axis=1))
     episode = Steps(
         observations=np.concatenate([seen.observation, seen.next_observation[-1:]]),
         action=seen.action.astype(np.uint8),
         random=seen.random,
         executed=seen.executed.astype(np.uint8),
-        reward=seen.reward.astype(env.reward_dtype),
+        reward=rewards,
         v=seen.v,
         adv=seen.adv,
         q=seen.q,

@@ -50,6 +50,9 @@ def examine(directory: Path, job: Job, provenance: Mapping[str, Any]) -> Found:
     _check_same(directory, there, job)
     steps = there["steps"]
     if saved:
+        if job.steps < steps and (directory / runs.EVALUATIONS).exists():
+            evaluated = _load(directory, check=False).table["step"]
+            check_step(directory, job, int(max(evaluated, default=0)))
         done = job.steps == steps and _whole(directory, job)
         return Found(job.config(there["provenance"]), not done, done)
     if not _worth_keeping(directory):

@@ -5,7 +5,7 @@ digest("mine", (update, (tables, transition, step_size)), (read, (tables,)))    
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -19,6 +19,24 @@ def digest(name: str, *calls: tuple[Callable[..., Any], tuple[Any, ...]]) -> str
         traced = jax.make_jaxpr(function)(*arguments)
         text = traced.jaxpr.pretty_print(use_color=False)  # str() has colours in a terminal
         content.update(re.sub(r"0x[0-9a-f]+", "", text).encode())
-        for constant in traced.consts:
-            content.update(np.asarray(constant).tobytes())
+        for constant in _constants(traced):
+            content.update(_plain(constant).tobytes())
     return content.hexdigest()[:16]
+
+
+def _constants(traced: Any) -> Iterator[Any]:
+    """The arrays that a traced function holds, and those of the functions that it calls."""
+    yield from traced.consts
+    for equation in traced.jaxpr.eqns:
+        for inner in jax.tree.leaves(list(equation.params.values()), is_leaf=_is_traced):
+            if _is_traced(inner):
+                yield from _constants(inner)
+
+
+def _is_traced(value: Any) -> bool:
+    return hasattr(value, "jaxpr") and hasattr(value, "consts")
+
+
+def _plain(constant: Any) -> np.ndarray:
+    is_key = jax.dtypes.issubdtype(getattr(constant, "dtype", None), jax.dtypes.prng_key)
+    return np.asarray(jax.random.key_data(constant) if is_key else constant)

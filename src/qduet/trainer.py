@@ -85,7 +85,8 @@ def train(
 ) -> Outcome:
     """Trains and evaluates until the job is finished or `stop` asks to stop.
 
-    Without a `stop`, Ctrl-C and SIGTERM do what they always do, but only after a checkpoint.
+    Without a `stop`, Ctrl-C and SIGTERM end the training with a checkpoint, and then do what they
+    do elsewhere in the program.
     """
     if stop is None:
         with Stop() as stop:

@@ -161,6 +161,22 @@ def test_games_that_are_refused(change, told):
         make("Refused-v0")
 
 
+def test_lists_and_numbers_of_python_are_taken_as_they_are_meant():
+    def step(state, action, draws):
+        return Outcome(state, 1.0, True)
+
+    loose = walk()._replace(channels=["a"], actions=[np.int64(0), 1], reset=lambda draws: 3)
+    loose = loose._replace(step=step, rows=lambda state: jnp.zeros((1, 10), jnp.uint32))
+    register("Loose-v0", loose)
+    env = make("Loose-v0")
+    assert (env.channels, env.actions) == (("a",), (0, 1))
+    state = env.reset(jnp.zeros(env.num_draws, jnp.uint32))
+    reward = env.step(state, jnp.int32(0), jnp.zeros(env.num_draws, jnp.uint32)).reward
+    assert reward.dtype == jnp.float32
+    with pytest.raises(InputError, match="actions must be different indices"):
+        register("Float-v0", walk()._replace(actions=(0.0, 1.0)))
+
+
 def test_layers_and_other_things_are_refused():
     register("Alone-v0", walk())
     with pytest.raises(InputError, match="register the game alone"):

@@ -153,17 +153,17 @@ class Together(NamedTuple):
     """Of so large a sum, by chance alone."""
 
 
+FEWEST = 10
+"""Seeds of a cell that `together` needs, since it takes the errors of differences as known."""
+
+
 def together(cells: Sequence[Cell], name: str) -> Together | None:
-    """The cells of one measure together, as independent ones; None without any."""
-    d, error = (
-        np.array([(c.difference.mean, c.error) for c in cells if c.measure == name])
-        .reshape(-1, 2)
-        .T
-    )
-    spread = np.array([c.margin / MARGIN for c in cells if c.measure == name])
-    n = len(d)
-    if not n:
+    """The cells of one measure together, as independent ones; None without any, or few seeds."""
+    these = [cell for cell in cells if cell.measure == name]
+    if not these or min(min(c.ours.n, c.theirs.n) for c in these) < FEWEST:
         return None
+    d, error = np.array([(c.difference.mean, c.error) for c in these]).T
+    spread, n = np.array([c.margin / MARGIN for c in these]), len(these)
     mean, half = float((d / spread).mean()), 1.96 * float(np.hypot.reduce(error / spread)) / n
     chi2 = float(((d / error) ** 2).sum())
     return Together(name, Interval(mean, mean - half, mean + half, n), chi2, float(chdtrc(n, chi2)))

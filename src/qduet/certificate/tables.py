@@ -147,7 +147,7 @@ def sentences(certificate: Certificate) -> list[str]:
 
 
 def _together(found: Together | None) -> Iterator[str]:
-    if found is not None and np.isfinite(found.chi2):
+    if found is not None:
         yield (
             f"Together: {signed(found.difference)} published standard deviations on average; "
             f"χ² = {found.chi2:.1f} of {found.difference.n} cells (p = {found.p_value:.2g})."

@@ -72,6 +72,8 @@ def _import(modules: Sequence[str]) -> None:
         sys.path.insert(0, os.getcwd())
     for name in modules:
         try:
+            if not all(part.isidentifier() for part in name.split(".")):
+                raise ImportError("that is no module's name")
             importlib.import_module(name)
         except ImportError as error:
             raise InputError(

@@ -80,6 +80,9 @@ class TabularExperiment:
                     "rules are named by RuleSpec(...), and a rule of your own goes to "
                     f"run(..., extra_rules={{name: rule}}); rules holds {spec!r:.60}"
                 )
+        names = [spec.id for spec in self.rules]
+        if len(set(names)) < len(names):
+            raise InputError(f"a rule is there twice: {', '.join(names)}")
         own = self._own_actions()
         if self.actions and own and tuple(self.actions) != own:
             raise InputError(

@@ -63,7 +63,7 @@ def _draw_game(axes: Axes, game: str, runs: Runs | None, column: str) -> None:
         _draw_published(axes, published.scores(game, agent, column), agent)
     for agent in runs.agents if runs else ():
         _draw_ours(axes, runs.scores(agent, column), agent)  # type: ignore[union-attr]
-    if runs and column == "q_overestimation":
+    if runs and column == "q_overestimation" and _has_uncentred(runs):
         _draw_uncentred(axes, runs)
     note = "" if runs else " (published only)"
     axes.set_title(title(game) + note)
@@ -100,11 +100,14 @@ def _draw_ours(axes: Axes, scores: Scores, agent: str) -> None:
 def _draw_uncentred(axes: Axes, runs: Runs) -> None:
     """Dueling DQN's V + A, which the published values are of."""
     agent = "dueling_dqn"
-    if agent in runs.agents and "mean_adv_abs" in runs.table:
-        scores = runs.uncentred(agent, "q_overestimation")
-        mean = scores.values.mean(axis=0)
-        x, gid = scores.steps / 1e6, f"uncentred-{agent}"
-        axes.plot(x, mean, ":", color=colour(agent), linewidth=1.6, gid=gid)
+    scores = runs.uncentred(agent, "q_overestimation")
+    mean = scores.values.mean(axis=0)
+    x, gid = scores.steps / 1e6, f"uncentred-{agent}"
+    axes.plot(x, mean, ":", color=colour(agent), linewidth=1.6, gid=gid)
+
+
+def _has_uncentred(runs: Runs) -> bool:
+    return "dueling_dqn" in runs.agents and "mean_adv_abs" in runs.table
 
 
 def _explain(axes: Axes, runs: Mapping[str, Runs], about: str) -> None:
@@ -115,7 +118,7 @@ def _explain(axes: Axes, runs: Mapping[str, Runs], about: str) -> None:
         Line2D([], [], color="0.2", linewidth=1.6, label="ours, 95 % interval over seeds"),
         Line2D([], [], color="0.2", alpha=0.55, linestyle="--", label="published, likewise"),
     ]
-    if about and runs:
+    if about and any(map(_has_uncentred, runs.values())):
         shade, told = colour("dueling_dqn"), "ours, V + A of Dueling DQN"
         lines.append(Line2D([], [], color=shade, linestyle=":", linewidth=1.6, label=told))
     axes.legend(handles=lines, loc="upper left", fontsize=10)

@@ -1,15 +1,17 @@
 """What a game of one's own must be, examined by tracing alone.
 
-    check("Catch-v0", game)         # InputError says what is not as `types.Environment` tells
+    checked("Catch-v0", game)       # InputError says what is not as `types.Environment` tells
     fingerprint(game)               # of what it computes, "5f0c…"
 
 Nothing is compiled or played.
 """
 
+import functools
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from qduet.errors import InputError
 from qduet.minatar.layers import StickyState
@@ -21,15 +23,17 @@ KINDS = ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "float32
 """Types that a state may be made of; checkpoints know them all."""
 
 
-def check(env_id: str, game: Environment) -> None:
-    """`InputError` unless names, shapes and types are those of a game without layers."""
+def checked(env_id: str, game: Environment) -> Environment:
+    """The game, its names in tuples; `InputError` unless it is one, without layers."""
     if not isinstance(game, Environment):
         raise InputError(f"{env_id}: register a qduet.minatar.Environment, not {type(game)}")
+    game = game._replace(channels=tuple(game.channels), actions=tuple(game.actions))
     fits = lambda names, allowed: names and len({*names}) == len(names) and {*names} <= allowed
     texts = {name for name in game.channels if isinstance(name, str) and name.strip()}
     if not fits(game.channels, texts):
         raise InputError(f"{env_id}: channels must be different names; they are {game.channels}")
-    if not fits(game.actions, set(range(len(ACTION_NAMES)))):
+    whole = all(isinstance(a, int | np.integer) for a in game.actions)
+    if not whole or not fits(game.actions, set(range(len(ACTION_NAMES)))):
         raise InputError(
             f"{env_id}: actions must be different indices into ACTION_NAMES, 0 to "
             f"{len(ACTION_NAMES) - 1}; they are {game.actions}"
@@ -58,6 +62,7 @@ def check(env_id: str, game: Environment) -> None:
     for what, (found, wanted) in expected.items():
         if _told(found) != wanted:
             raise InputError(f"{env_id}: {what} {wanted}; it gives {_told(found)}")
+    return game._replace(actions=tuple(map(int, game.actions)))
 
 
 def _shapes(game: Environment) -> tuple[State, Any, Any]:
@@ -103,8 +108,9 @@ def with_own_draws(game: Environment) -> Environment:
     (`layers.auto_reset` begins an episode from the draws of the step that has ended one.)
     """
     half = game.num_draws
+    as_arrays = functools.partial(jax.tree.map, jnp.asarray)  # it may give numbers of Python
     return game._replace(
         num_draws=2 * half,
-        reset=lambda draws: game.reset(draws[half:]),
-        step=lambda state, action, draws: game.step(state, action, draws[:half]),
+        reset=lambda draws: as_arrays(game.reset(draws[half:])),
+        step=lambda state, action, draws: as_arrays(game.step(state, action, draws[:half])),
     )

@@ -56,7 +56,7 @@ def register(env_id: str, game: Environment, *, sticky_probability: float = 0.0)
         )
     if _minatar_id(env_id) or game_of(env_id).replace("_", "").lower() in _by_lower():
         raise InputError(f"'{env_id}' is a name of MinAtar's; choose another one for yours")
-    own.check(env_id, game)
+    game = own.checked(env_id, game)
     layers.play(game, actions=game.actions, sticky_probability=sticky_probability)
     new = Own(game, sticky_probability, f"{own.fingerprint(game)}-{sticky_probability:g}")
     if _registered.setdefault(env_id, new).program != new.program:

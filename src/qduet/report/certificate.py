@@ -1,6 +1,6 @@
 """The certificate on the page, as `qduet certify` prints it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from qduet.certificate import Certificate
@@ -39,17 +39,21 @@ def _facts(certificate: Certificate, name: str) -> Iterator[Fact]:
     """What the top of the page says of cells and of Figure 6; the other claims have parts."""
     for measure, line in counted(certificate).items():
         cells = [cell for cell in certificate.cells if cell.measure == measure]
-        differ = any(cell.verdict == "differ" for cell in cells)
-        yield Fact("differs" if differ else "agrees", line, name)
+        yield Fact(_kind([cell.verdict for cell in cells]), line, name)
     claims = [c for c in certificate.claims if c.where == MINATAR and c.verdict != NO_DATA]
     if claims:
         held = sum(claim.verdict == HOLDS for claim in claims)
-        fails = any(claim.verdict == FAILS for claim in claims)
         line = f"Figure 6: {held} of {len(claims)} claims hold"
-        yield Fact("differs" if fails else "agrees", line, name)
+        yield Fact(_kind([claim.verdict for claim in claims]), line, name)
     for claim in claims:
         if claim.verdict == UNDECIDED:
             yield Fact("undecided", f"Figure 6: {claim.statement} ({claim.ours})", name)
+
+
+def _kind(verdicts: Sequence[str]) -> str:
+    """Under what the top of the page has such verdicts; `undecided` is no agreement."""
+    bad, good = (any(v in those for v in verdicts) for those in (BAD, GOOD))
+    return "differs" if bad else "agrees" if good else "undecided"
 
 
 def _table(content: Table) -> Raw:

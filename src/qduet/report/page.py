@@ -116,9 +116,10 @@ def _verdict(parts: list[Part]) -> Child:
         return el("strong", "Not everything agrees with the paper; the list below says what.")
     if "agrees" in kinds:
         but = ", but for the corrections named below" if "corrected" in kinds else ""
-        n = kinds.count("undecided")
-        left = f"; {n} claim{'s are' if n > 1 else ' is'} undecided" if n else ""
+        left = "; not all of it is decided" if "undecided" in kinds else ""
         return el("strong", f"What could be judged here agrees with the paper{but}{left}.")
+    if "undecided" in kinds:
+        return "Nothing here is decided, for or against the paper: there are too few runs."
     return "Nothing here is judged against the paper: too little was run, or something else."
 
 

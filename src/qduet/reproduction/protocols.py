@@ -134,6 +134,8 @@ _BOTH = ("reference", "paper")
 
 
 def _lead(runs: Runs, other: str, step: int) -> str:
+    if not {"rdq", other} <= set(runs.agents):
+        return NOT_YET
     rdq, theirs = (measure(runs.scores(agent), "return", step) for agent in ("rdq", other))
     return signed(welch_interval(rdq, theirs))
 

@@ -30,7 +30,7 @@ class Claim(NamedTuple):
     statement: str
     function: Callable[..., Check]
     once: bool = False
-    """Whether it is about one MDP of its own, and `check` takes no problem."""
+    """Whether it is about one MDP of its own, and `function` takes no problem."""
     paper: str | None = None
     """What the paper says in its place, where that is not quite right."""
 
