@@ -54,7 +54,7 @@ def test_a_registered_game_is_made_by_its_id_with_the_layers_around_it():
 
 def test_it_is_sticky_only_where_that_is_asked_for():
     register("Sticky-v0", walk(), sticky_probability=1.0)
-    register("Loose-v0", walk())
+    register("PlainNumbers-v0", walk())
     draws = jnp.zeros(3, jnp.uint32)  # the first decides whether the last action is repeated
 
     def executed(env):
@@ -62,8 +62,8 @@ def test_it_is_sticky_only_where_that_is_asked_for():
 
     assert executed(make("Sticky-v0")) == NOOP
     assert executed(make("Sticky-v0", sticky_probability=0.0)) == RIGHT
-    assert executed(make("Loose-v0")) == RIGHT
-    assert executed(make("Loose-v0", sticky_probability=1.0)) == NOOP
+    assert executed(make("PlainNumbers-v0")) == RIGHT
+    assert executed(make("PlainNumbers-v0", sticky_probability=1.0)) == NOOP
 
 
 def test_the_next_episode_has_draws_of_its_own():
@@ -167,8 +167,8 @@ def test_lists_and_numbers_of_python_are_taken_as_they_are_meant():
 
     loose = walk()._replace(channels=["a"], actions=[np.int64(0), 1], reset=lambda draws: 3)
     loose = loose._replace(step=step, rows=lambda state: jnp.zeros((1, 10), jnp.uint32))
-    register("Loose-v0", loose)
-    env = make("Loose-v0")
+    register("PlainNumbers-v0", loose)
+    env = make("PlainNumbers-v0")
     assert (env.channels, env.actions) == (("a",), (0, 1))
     state = env.reset(jnp.zeros(env.num_draws, jnp.uint32))
     reward = env.step(state, jnp.int32(0), jnp.zeros(env.num_draws, jnp.uint32)).reward
