@@ -54,7 +54,7 @@ def test_a_registered_game_is_made_by_its_id_with_the_layers_around_it():
 
 def test_it_is_sticky_only_where_that_is_asked_for():
     register("Sticky-v0", walk(), sticky_probability=1.0)
-    register("PlainNumbers-v0", walk())
+    register("Loose-v0", walk())
     draws = jnp.zeros(3, jnp.uint32)  # the first decides whether the last action is repeated
 
     def executed(env):
@@ -62,8 +62,8 @@ def test_it_is_sticky_only_where_that_is_asked_for():
 
     assert executed(make("Sticky-v0")) == NOOP
     assert executed(make("Sticky-v0", sticky_probability=0.0)) == RIGHT
-    assert executed(make("PlainNumbers-v0")) == RIGHT
-    assert executed(make("PlainNumbers-v0", sticky_probability=1.0)) == NOOP
+    assert executed(make("Loose-v0")) == RIGHT
+    assert executed(make("Loose-v0", sticky_probability=1.0)) == NOOP
 
 
 def test_the_next_episode_has_draws_of_its_own():
