@@ -268,14 +268,29 @@ def test_protocols_are_compared_where_both_are_and_corrected_together(tmp_path, 
     np.testing.assert_allclose([found[i].p_value for i in order], scaled, rtol=1e-6)
 
 
-def test_the_ablation_names_what_was_changed(root):
-    ((game, agent, changed, *_),) = rows(tables(root / "results")["ablation"])
+def test_the_ablation_names_what_was_changed_and_what_is_left(root):
+    ((game, agent, changed, *_, left),) = rows(tables(root / "results")["ablation"])
     assert (game, agent, changed) == (
         "Breakout",
         "Dueling DQN",
         "LeCun initialisation everywhere (10)",
     )
     assert make_agent("dueling_dqn", protocol="paper").initialisation == "lecun"
+    x, y = (
+        curves(root / "results" / name / "breakout" / "evaluations.csv", "Breakout", label)[:, 1]
+        for name, label in (
+            ("paper-protocol", "dueling_dqn"),
+            ("ablation/lecun", "dueling_dqn-lecun"),
+        )
+    )
+    low, high = scipy.stats.ttest_ind(x, y, equal_var=False).confidence_interval()
+    assert left == f"{low / 2 + high / 2:+.2f} ± {(high - low) / 2:.2f}".replace("-", "−")
+
+
+def test_without_runs_of_the_paper_nothing_is_left_to_it(root):
+    shutil.rmtree(root / "results" / "paper-protocol")
+    ((*_, left),) = rows(tables(root / "results")["ablation"])
+    assert left == "–"
 
 
 def test_stale_documents_are_noticed_and_written_anew(root, capsys):

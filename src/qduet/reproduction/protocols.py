@@ -3,8 +3,9 @@
 Three tables. *Protocols*: for each game and agent, ``protocol=paper`` against
 ``protocol=reference``. *Leads*: how far RDQ is ahead of the others under each. *Ablation*: runs
 that change some of the differing settings (docs/differences.md, items 9–11), against
-``protocol=reference``. The first and the last give the difference of mean returns with Welch's
-interval, in published standard deviations too, and a Holm-corrected p-value.
+``protocol=reference``, and what is then left to ``protocol=paper``: a setting is the cause where
+the first is a difference and the second none. Differences are of mean returns, with Welch's
+interval, p-values Holm-corrected.
 """
 
 import dataclasses
@@ -38,27 +39,35 @@ class Shift(NamedTuple):
     p_value: float
     spread: float
     """Published standard deviation over seeds."""
+    left: Interval | None
+    """``protocol=paper`` − `after`, if there are runs of it: what the change does not explain."""
 
 
-def shifts(reference: Sequence[Runs], changed: Sequence[Runs]) -> list[Shift]:
+def shifts(
+    reference: Sequence[Runs], changed: Sequence[Runs], paper: Sequence[Runs] = ()
+) -> list[Shift]:
     """Each agent of `changed` against the same one of `reference`, at their last common step.
 
-    p-values are corrected for the number of tests that all five games have, in or not.
+    Where `paper` has it too, also what is left to that, at the step that all three have. p-values
+    are corrected for the number of tests that all five games have, in or not.
     """
-    before = {(runs.game, agent): runs for runs in reference for agent in runs.agents}
+    before, whole = (
+        {(runs.game, agent): runs for runs in whose for agent in runs.agents}
+        for whose in (reference, paper)
+    )
     found = []
     for runs in changed:
         for settings in runs.config["agents"]:
-            base = before.get((runs.game, settings["name"]))
-            if base is not None:
-                found.append(_shift(base, runs, settings))
+            which = runs.game, settings["name"]
+            if which in before:
+                found.append(_shift(before[which], runs, settings, whole.get(which)))
     most = max(Counter(shift.game for shift in found).values(), default=0)
     corrected = holm_among([shift.p_value for shift in found], most * len(published.GAMES))
     return [s._replace(p_value=float(p)) for s, p in zip(found, corrected, strict=True)]
 
 
-def _shift(base: Runs, runs: Runs, settings: Mapping[str, Any]) -> Shift:
-    step = min(base.config["steps"], runs.config["steps"])
+def _shift(base: Runs, runs: Runs, settings: Mapping[str, Any], paper: Runs | None) -> Shift:
+    step = min(r.config["steps"] for r in (base, runs, paper) if r is not None)
     name = settings["name"]
     x = measure(runs.scores(settings["label"]), "return", step)
     y = measure(base.scores(name), "return", step)
@@ -73,6 +82,9 @@ def _shift(base: Runs, runs: Runs, settings: Mapping[str, Any]) -> Shift:
         difference=welch_interval(x, y),
         p_value=welch_test(x, y),
         spread=float(spread),
+        left=welch_interval(measure(paper.scores(name), "return", step), x)
+        if paper is not None
+        else None,
     )
 
 
@@ -144,10 +156,13 @@ def ablation_table(found: Sequence[Shift]) -> Table:
     """One row per changed agent and game; none without data."""
     order = {name: i for i, name in enumerate((*published.GAMES, *published.AGENTS))}
     ordered = sorted(found, key=lambda s: (order[s.game], order[s.agent], s.changed))
-    rows = [(title(s.game), AGENTS[s.agent], s.changed, *_numbers(s)) for s in ordered]
+    rows = [
+        (title(s.game), AGENTS[s.agent], s.changed, *_numbers(s), signed(s.left) if s.left else "–")
+        for s in ordered
+    ]
     headings = ("game", "agent", "changed", "reference", "changed to", "difference")
-    empty = ("–", "–", NOT_YET, *("–",) * 5)
-    return Table("Ablation", (*headings, "in published sd", "p (equal, Holm)"), rows or [empty])
+    tests = ("in published sd", "p (equal, Holm)", "left to paper")
+    return Table("Ablation", (*headings, *tests), rows or [("–", "–", NOT_YET, *("–",) * 6)])
 
 
 def _numbers(shift: Shift | None) -> tuple[str, ...]:

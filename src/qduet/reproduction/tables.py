@@ -52,7 +52,7 @@ def tables(results: Path) -> dict[str, str]:
         "runs": _sources(final, early),
         "protocols": protocols_table(shifts(reference, paper), _judged(paper)).markdown(),
         "leads": leads_table(reference, paper).markdown(),
-        "ablation": ablation_table(shifts(reference, ablation)).markdown(),
+        "ablation": ablation_table(shifts(reference, ablation, paper)).markdown(),
     }
 
 
