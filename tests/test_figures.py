@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from qduet.experiments import FIGURES, run
 from qduet.figures.comparison import look as compared
 from qduet.figures.drawn import drawn, save_data
-from qduet.figures.style import COLOURS, LABELS, colour, in_percent, look_of, rendered
+from qduet.figures.style import COLOURS, LABELS, colour, cut_axis, in_percent, look_of, rendered
 from qduet.figures.tabular import tabular_figure
 from qduet.rules import RULES
 from qduet.summary import summarise_all
@@ -80,6 +80,31 @@ def test_ticks_in_percent_say_where_they_are():
     values = [0, 0.1 + 0.2, 2.5, 7.5, 10, 120, 20_000]
     told = ["0%", "0.3%", "2.5%", "7.5%", "10%", "120%", "20,000%"]
     assert [axis.get_major_formatter()(value) for value in values] == told
+
+
+@pytest.mark.parametrize(
+    ("values", "cut"),
+    [
+        ([2.0, 56.0, 59.0, 60.0], True),
+        ([2.0, 20.0, 59.0, 60.0], False),  # still learning at its second evaluation
+        ([2.0, 60.0], False),  # two points are no curve
+        ([2.0, 60.0, 60.0], False),
+        ([-2.0, -60.0, -59.0], False),
+        ([np.nan, np.nan, np.nan], False),
+    ],
+)
+def test_an_axis_is_cut_where_all_is_decided_near_the_top(values, cut):
+    axes = Figure().subplots()
+    axes.plot(values)
+    axes.set_ylabel("return")
+    before = axes.get_ylim()
+    cut_axis(axes)
+    assert (axes.get_ylim() != before) == cut
+    assert axes.get_ylabel() == ("return (axis cut)" if cut else "return")
+    if cut:
+        low, high = axes.get_ylim()
+        assert 50 < low < 56
+        assert high > 60
 
 
 def test_every_rule_has_a_label_and_a_colour():

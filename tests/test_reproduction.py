@@ -1,6 +1,5 @@
 """The documentation says what ``results/`` holds: every table and picture is derived again."""
 
-import csv
 import json
 import shutil
 from pathlib import Path
@@ -10,6 +9,7 @@ import planted
 import pytest
 import scipy.stats
 from PIL import Image
+from raw import columns, curves
 
 from qduet import published, recording_file, runs
 from qduet.agents import make_agent
@@ -31,17 +31,6 @@ def directory(game, under=FIGURE6):
         if json.loads(path.read_text(encoding="utf-8"))["game"] == game:
             return path.parent
     return None
-
-
-def curves(path, game, agent, column="return_mean"):
-    """``[seeds, evaluations]``, read from a CSV with nothing of qduet."""
-    values = {}
-    with path.open(encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            if (row["game"], row["agent"]) == (game, agent):
-                values[int(row["seed"]), int(row["step"])] = float(row[column] or "nan")
-    seeds, steps = (sorted(set(column)) for column in zip(*values, strict=True))
-    return np.array([[values[seed, step] for step in steps] for seed in seeds])
 
 
 def marked(document, name):
@@ -115,7 +104,7 @@ def test_predicted_values_from_the_raw_files(game, agent):
         assert row[3] == "no data yet"
         pytest.skip(f"no runs of {game} yet")
     read = lambda column: curves(where / "evaluations.csv", game, agent, column)[:, -1]
-    has_sign = "mean_adv" in (where / "evaluations.csv").read_text().split("\n")[0].split(",")
+    has_sign = "mean_adv" in columns(where / "evaluations.csv")
     q, mean_adv = read("q_value_mean"), read("mean_adv" if has_sign else "mean_adv_abs")
     told = lambda x: [
         f"{x.mean():.2f}",

@@ -198,6 +198,27 @@ def test_a_single_evaluation_is_a_dot_on_an_axis(page_from_file, tmp_path):
     assert chart(page, "deep-0").locator("circle.dot").count() == 0
 
 
+def test_an_axis_leaves_out_the_beginning_where_all_is_decided_near_the_top(
+    page_from_file, tmp_path
+):
+    generator = np.random.default_rng(1)
+    planted.game(tmp_path / "freeway", "Freeway", generator)
+    planted.game(tmp_path / "breakout", "Breakout", generator)
+    path = tmp_path / "report.html"
+    path.write_text(build([tmp_path]).html, encoding="utf-8")
+    page = page_from_file(path)
+    panels = [chart(page, "deep-0").locator(".panel").nth(i) for i in (0, 1)]
+    least = [p.locator(".axes text[text-anchor=end]").first.text_content() for p in panels]
+    assert least[0] == "0"
+    assert float(least[1]) > 40
+    panel = panels[1]
+    sync_api.expect(panel.locator(".unit")).to_contain_text("axis cut")
+    panel.locator(".plot").press("Home")
+    assert panel.locator(".cursor circle").count() == 0
+    panel.locator(".plot").press("End")
+    assert panel.locator(".cursor circle").count() == 6
+
+
 def test_on_a_phone_headings_do_not_wrap_out_of_sight(page_from_file, tmp_path):
     planted.game(tmp_path / "a", "Breakout", np.random.default_rng(0), seeds=[0, 1])
     path = tmp_path / "report.html"

@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter
 
 from qduet import published, stats
 from qduet.comparison import Collection, Line, Summary
-from qduet.figures.style import FEW_EVALUATIONS, STYLES, colour, house_style, label, style
+from qduet.figures.style import FEW_EVALUATIONS, STYLES, colour, cut_axis, house_style, label, style
 from qduet.stats import Estimate
 
 _METRICS = {"return_mean": "Mean return", "q_overestimation": "Over-estimation of Q"}
@@ -68,6 +68,7 @@ def learning_curves(collection: Collection) -> Figure:
             axes.set_title(published.title(game))
             _step_axis(axes, collection)
             axes.set_ylabel(_METRICS.get(collection.metric, collection.metric))
+            cut_axis(axes)
         for axes in grid[len(games) :]:
             axes.set_visible(False)
         _legend(figure, list(grid[: len(games)]))

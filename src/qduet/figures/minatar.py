@@ -20,7 +20,7 @@ from matplotlib.lines import Line2D
 from qduet import published, stats
 from qduet.certificate.overall import aggregates, collections
 from qduet.comparison import Collection, Line, OverallPair
-from qduet.figures.style import colour, house_style, label
+from qduet.figures.style import colour, cut_axis, house_style, label
 from qduet.published import title
 from qduet.runs import Runs, Scores
 
@@ -52,7 +52,6 @@ def curves_figure(runs: Sequence[Runs], column: str) -> Figure:
         *panels, last = figure.subplots(2, 3).ravel()
         for axes, game in zip(panels, published.GAMES, strict=True):
             _draw_game(axes, game, by_game.get(game), column)
-            axes.set_ylabel(COLUMNS[column])
         about = published.ABOUT_VALUES if column == "q_overestimation" else ""
         _explain(last, by_game, about)
     return figure
@@ -69,17 +68,10 @@ def _draw_game(axes: Axes, game: str, runs: Runs | None, column: str) -> None:
     axes.set_title(title(game) + note)
     axes.set_xlabel("Environment steps (millions)")
     axes.set_xlim(0, published.STEPS / 1e6)
-    _cut_axis(axes)
+    axes.set_ylabel(COLUMNS[column])
+    cut_axis(axes)
     if column == "q_overestimation":
         axes.axhline(0, color="0.35", linewidth=0.8)
-
-
-def _cut_axis(axes: Axes) -> None:
-    """Where all is decided near the top (Freeway), the axis begins below the second evaluation."""
-    later = np.concatenate([np.asarray(line.get_ydata(), float)[1:] for line in axes.get_lines()])
-    low, high = later.min(), later.max()
-    if low > 0.7 * high > 0:
-        axes.set_ylim(low - 0.3 * (high - low), high + 0.15 * (high - low))
 
 
 def _draw_published(axes: Axes, scores: Scores, agent: str) -> None:

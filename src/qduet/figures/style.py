@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
@@ -117,6 +119,17 @@ def look_of(name: str, names: tuple[str, ...]) -> Look:
     if family == "expected_sarsa" and "q_learning" in names:  # which has its colour
         line = "--"
     return Look(text, colour(family, names), line, names.index(name))
+
+
+def cut_axis(axes: Axes) -> None:
+    """Where all is decided near the top (Freeway), the axis of y leaves out how the lines begin."""
+    lines = [np.asarray(line.get_ydata(), float) for line in axes.get_lines()]
+    later = np.concatenate([y[1:] for y in lines if len(y) > 2] or [np.zeros(0)])
+    later = later[np.isfinite(later)]
+    if len(later) and 0.7 * later.max() < later.min() < later.max():
+        low, high = later.min(), later.max()
+        axes.set_ylim(low - 0.3 * (high - low), high + 0.15 * (high - low))
+        axes.set_ylabel(f"{axes.get_ylabel()} (axis cut)")
 
 
 def in_percent(axis: Axis) -> None:

@@ -8,7 +8,9 @@ agent), which the reader can switch off, and may be tied to what the reader sele
      "seeds": true, "log": true,
      "panels":  [{"title": …, "x": {"label": …}, "y": {"label": …}, "series": [series(…), …]}]}
 
-An axis that has a ``cap`` is not stretched by values above it; ``min`` and ``max`` fix its ends.
+An axis that has a ``cap`` is not stretched by values above it; ``min`` and ``max`` fix its ends;
+with ``cut`` it leaves out where the lines begin, if from their second point on all values lie near
+the top (MinAtar's Freeway, in which every agent soon scores 55 to 63), and says so.
 A text can depend on what is selected: ``{"by": "metric", "v_rms": "Size of V"}`` is a ``label`` of
 an axis, or what a chart has to say below its panels (``about``).
 A value that is not finite is null. Series that share their x name it: ``"x": "few"`` is

@@ -95,7 +95,7 @@ def show_published(name: str) -> Part:
         {
             "title": published.title(game),
             "x": {"label": "Environment steps", "min": 0},
-            "y": {"label": METRICS["return_mean"]},
+            "y": {"label": METRICS["return_mean"], "cut": True},
             "series": [_line(agent, published.scores(game, agent), None) for agent in agents],
         }
         for game in published.GAMES
@@ -136,7 +136,7 @@ def _panel(runs: Runs, metrics: list[str], title: str) -> dict[str, Any]:
     return {
         "title": title,
         "x": {"label": "Environment steps", "min": 0, "max": runs.config["steps"]},
-        "y": {"label": {"by": "metric", **METRICS}},
+        "y": {"label": {"by": "metric", **METRICS}, "cut": True},
         "series": lines,
     }
 

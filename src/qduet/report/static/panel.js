@@ -56,7 +56,7 @@ class Panel extends Picture {
       const look = this.chart.look(s);
       const name = html("span", { class: "who" }, html("i", { style: look.style }), look.label);
       rows.push(html("div", {}, name, ` ${this.value(s, i, percent)}`));
-      if (s.y[i] !== null && s.y[i] <= this.y.high)
+      if (s.y[i] !== null && s.y[i] >= this.y.low && s.y[i] <= this.y.high)
         marks.push(svg("circle", { cx: this.x.at(x), cy: this.y.at(s.y[i]), r: 4, class: "dot", style: look.style }));
     }
     const seed = py === null ? null : this.nearest(x, py);

@@ -42,6 +42,14 @@ class Picture {
     const own = (s) =>
       this.chart.state.seeds && s.seeds ? [s.y, ...s.seeds] : [s.y, s.low || [], s.high || []];
     let ys = numbers(lines.flatMap((s) => own(s).flat()));
+    this.cut = false;
+    if (y.cut && !log) {
+      const long = lines.filter((s) => s.x.length > 2);
+      const later = numbers(long.flatMap((s) => own(s).flatMap((values) => values.slice(1))));
+      const [low, high] = [Math.min(...later), Math.max(...later)];
+      this.cut = low < high && low > 0.7 * high;
+      if (this.cut) ys = later;
+    }
     if (y.cap) ys = ys.filter((v) => v <= y.cap);
     if (log) ys = ys.filter((v) => v > 0);
     const range = (values, lower, upper) => [
@@ -70,7 +78,7 @@ class Picture {
     const lines = this.visible();
     this.scales(lines, width, height);
     this.size = { width, height };
-    this.unit.textContent = this.label("y");
+    this.unit.textContent = this.label("y") + (this.cut ? " (axis cut)" : "");
     const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
     drawing.append(this.axes(width, height));
     const inner = svg("g", { "clip-path": `url(#${this.clip})` });
@@ -88,7 +96,7 @@ class Picture {
       inner,
     );
     for (const [row, line] of lines.entries()) inner.append(this.line(line, row));
-    this.cursor = svg("g", { class: "cursor" });
+    this.cursor = svg("g", { class: "cursor", "clip-path": `url(#${this.clip})` });
     drawing.append(this.cursor);
     if (!lines.some((s) => s.y.some((v) => v !== null))) {
       const middle = { x: width / 2, y: height / 2, class: "nothing", "text-anchor": "middle" };
