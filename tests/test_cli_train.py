@@ -287,6 +287,19 @@ def test_running_out_of_memory_says_how_many_fit(breakout, monkeypatch):
         raise jax.errors.JaxRuntimeError("INTERNAL: something else")
 
 
+@pytest.mark.parametrize(
+    "error", [MemoryError, jax.errors.JaxRuntimeError("INTERNAL: Out of memory allocating 9 bytes")]
+)
+def test_too_many_episodes_for_a_single_run_are_told(breakout, monkeypatch, error):
+    each = devices.bytes_per_run(breakout, 10**6)
+    monkeypatch.setattr(devices, "memory", lambda device: each // 2)
+    with (
+        pytest.raises(InputError, match=r"nor does one; use fewer --episodes"),
+        devices.told_if_too_large(breakout, jax.devices(), 10**6),
+    ):
+        raise error
+
+
 def test_help_has_an_example(capsys):
     with pytest.raises(SystemExit):
         main(["train", "--help"])

@@ -186,6 +186,7 @@ def repacked(document, change):
         ({"frames": 3}, "another size than the document says"),
         ({"label": "x" * 300}, "the agent's label is not a name"),
         ({"label": 3}, "the agent's label is not a name"),
+        ({"label": "\ud800"}, "the agent's label is not a name"),
         ({"ended": "yes"}, "ended is neither"),
         ({"score": 10**6}, "its score is not the sum"),
         ({"seed": -1}, "seed is not a whole number"),

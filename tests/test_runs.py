@@ -87,6 +87,33 @@ def test_what_is_not_ours_is_refused(tmp_path):
         runs.load(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"agents": []},
+        {"agents": [{"label": 5}]},
+        {"agents": [{"label": "../../rdq"}]},
+        {"seeds": []},
+        {"seeds": ["0", "1"]},
+        {"steps": None},
+        {"steps": "2000"},
+        {"game": 7},
+    ],
+    ids=str,
+)
+def test_settings_of_other_types_are_refused(tmp_path, change):
+    runs.write(tmp_path, {**CONFIG, **change}, ROWS)
+    with pytest.raises(InputError, match="damaged"):
+        runs.load(tmp_path)
+
+
+@pytest.mark.parametrize("change", [lambda row: row + ",1", lambda row: row.rpartition(",")[0]])
+def test_a_row_with_a_value_too_many_or_too_few_is_refused(change):
+    header, first, *others = runs.to_csv(ROWS).splitlines()
+    with pytest.raises(ValueError, match="more or fewer values"):
+        runs.read_table("\n".join([header, first, change(others[0]), *others[1:]]))
+
+
 def test_an_unknown_agent_gets_the_nearest_name(tmp_path):
     runs.write(tmp_path, CONFIG, ROWS)
     with pytest.raises(InputError, match="rdq"):

@@ -3,6 +3,7 @@ import json
 import os
 import stat
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -110,6 +111,21 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot write"):
         store.check_writable(tmp_path / "file" / "below")
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path, Path("/dev/qduet-stdout")):
+        with pytest.raises(InputError, match="it is not a file"):
+            store.write_atomically(path, b"content")
+    assert pipe.is_fifo()
+
+
+def test_a_file_in_the_way_is_told(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="a part of that path is a file, not a directory"):
+        store.check_writable(tmp_path / "file")
 
 
 def test_checking_leaves_nothing_behind(tmp_path):

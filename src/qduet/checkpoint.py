@@ -71,7 +71,7 @@ def load(directory: Path, job: Job, program: Program) -> State:
         _check(path, metadata, "versions", to_json(_versions()), "versions")
         plain = json.loads(metadata["state"])
         plain = {name: plain[name] for name in PLAIN}
-    except (KeyError, TypeError, json.JSONDecodeError):
+    except (KeyError, TypeError, json.JSONDecodeError, RecursionError):
         raise tensors.damaged(path) from None
     sums = np.zeros((3, len(job.members)))
     whole = tensors.fit({"runs": program.shapes, "sums": sums}, arrays, path)

@@ -8,7 +8,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from qduet.errors import InputError
+from qduet.errors import InputError, out_of_memory
 from qduet.networks import FILTERS, KERNEL, SIDE
 from qduet.program import Program
 
@@ -77,8 +77,8 @@ def told_if_too_large(
         raise _too_large(num_runs, each, room)
     try:
         yield
-    except jax.errors.JaxRuntimeError as error:
-        if "RESOURCE_EXHAUSTED" not in str(error):
+    except (MemoryError, jax.errors.JaxRuntimeError) as error:
+        if not out_of_memory(error):
             raise
         raise _too_large(num_runs, each, room) from None
 
@@ -88,7 +88,9 @@ def _too_large(num_runs: int, each: int, room: int | None) -> InputError:
     if room is None:
         return InputError(f"{what}; use fewer --seeds")
     fits = min(num_runs - 1, int(np.floor(0.8 * room / each)))
+    if fits < 1:
+        return InputError(f"{what} ({room / 2**30:.1f} GiB), nor does one; use fewer --episodes")
     return InputError(
-        f"{what} ({room / 2**30:.1f} GiB): about {max(fits, 0)} would; use fewer --seeds or agents "
+        f"{what} ({room / 2**30:.1f} GiB): about {fits} would; use fewer --seeds or agents "
         "per command (seeds are the same runs in any command)"
     )

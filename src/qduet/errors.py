@@ -22,6 +22,14 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> InputError:
     return InputError(f"unknown {kind} '{name}': {hint}allowed: {', '.join(names)}")
 
 
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an exception of Python, NumPy or jax says that there is no memory left."""
+    if isinstance(error, MemoryError):
+        return True
+    words = ("RESOURCE_EXHAUSTED", "Out of memory")
+    return isinstance(error, RuntimeError) and any(word in str(error) for word in words)
+
+
 KINDS: dict[type, tuple[str, tuple[type, ...]]] = {
     str: ("a text", (str,)),
     bool: ("True or False", (bool,)),

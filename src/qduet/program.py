@@ -68,7 +68,7 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
     split: Sharding = SingleDeviceSharding(used[0])
     if len(used) > 1:
         split = NamedSharding(mesh, PartitionSpec("runs"))
-    stack = lambda trees: jax.device_put(jax.tree.map(lambda *x: jnp.stack(x), *trees), split)
+    stack = lambda trees: jax.device_put(jax.tree.map(lambda *x: np.stack(x), *trees), split)
     hypers: Hyper = stack([training.hyper(member.agent) for member in members])
     uniforms = stack([member.agent.uniform() for member in members])
     seeds = jnp.asarray(np.array([member.seed for member in members], np.uint32))

@@ -204,7 +204,8 @@ def _parse(written: dict[str, Any]) -> Recording:
 
 
 def _check_label(label: Any) -> None:
-    if not isinstance(label, str) or not 0 < len(label) <= LONGEST_LABEL:
+    fits = isinstance(label, str) and label.isprintable() and 0 < len(label) <= LONGEST_LABEL
+    if not fits:
         raise InputError(f"the agent's label is not a name of at most {LONGEST_LABEL} characters")
 
 

@@ -134,7 +134,7 @@ def _read(path: Path) -> dict[str, Any]:
             raise ValueError
         _ = int(config["steps"]), [a["label"] for a in config["agents"]]
         _ = [change["commit"] for change in config["provenance"].get("continued", [])]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise InputError(
             f"{path} is not what this version of qduet train writes; choose another directory"
         ) from None

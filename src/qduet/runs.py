@@ -18,6 +18,7 @@ import dataclasses
 import hashlib
 import io
 import json
+import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -30,6 +31,9 @@ from qduet.store import to_json, write_atomically
 
 FORMAT = 1
 CONFIG, EVALUATIONS, SUMS = "config.json", "evaluations.csv", "SHA256SUMS"
+
+LABEL = r"[\w.+-]+"
+"""What an agent's label is made of: it is a part of file names."""
 
 KEYS = ("game", "agent", "seed", "step")
 """What names a row."""
@@ -210,17 +214,31 @@ def load(directory: Path, *, check: bool = True) -> Runs:
     try:
         runs = Runs(directory, json.loads(texts[CONFIG]), read_table(texts[EVALUATIONS]))
         written = runs.config["format"]
-    except (ValueError, KeyError, TypeError, csv.Error):
+    except (ValueError, KeyError, TypeError, RecursionError, csv.Error):
         raise damaged from None
     if written != FORMAT:
         raise InputError(
             f"{directory} is of format {written}, not {FORMAT}: another version of qduet wrote it"
         )
     try:
-        _ = runs.game, runs.agents, runs.finished, runs.commits
+        _ = runs.finished, runs.commits
+        sound = _is_sound(runs.config)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise damaged from None
+    if not sound:
+        raise damaged
     return runs
+
+
+def _is_sound(config: Mapping[str, Any]) -> bool:
+    """Whether the settings that every reader relies on are of their types."""
+    labels, seeds = [agent["label"] for agent in config["agents"]], config["seeds"]
+    return (
+        bool(labels and seeds)
+        and isinstance(config["game"], str)
+        and all(re.fullmatch(LABEL, label) for label in labels)
+        and all(type(number) is int for number in (config["steps"], *seeds))
+    )
 
 
 def _texts(directory: Path) -> dict[str, str]:
@@ -263,6 +281,8 @@ def _edited(texts: Mapping[str, str], written: str) -> list[str]:
 def read_table(text: str) -> dict[str, np.ndarray]:
     """The columns of a CSV of evaluations: strings, whole numbers, or floats (empty: NaN)."""
     rows = list(csv.DictReader(io.StringIO(text)))
+    if any(None in row or None in row.values() for row in rows):
+        raise ValueError("a row has more or fewer values than there are columns")
     kinds: dict[str, Any] = {"game": str, "agent": str, "seed": int, "step": int}
     names = rows[0].keys() if rows else COLUMNS
     number = lambda cell: float(cell) if cell else np.nan

@@ -34,6 +34,9 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """A temporary file that becomes `path` when the block ends, and is gone if it fails."""
     temporary = ""
     try:
+        # Renaming onto a device would put a file in its place.
+        if path.parent == Path("/dev") or (path.exists() and not path.is_file()):
+            raise InputError(f"cannot write {path}: it is not a file; give the name of one")
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         with os.fdopen(handle, "wb") as file:
@@ -64,6 +67,11 @@ def _flush_directory(directory: Path) -> None:
 
 def cannot_write(path: Path, error: OSError) -> InputError:
     """The error for a file that could not be written."""
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return InputError(
+            f"cannot write {path}: a part of that path is a file, not a directory; "
+            "choose another place"
+        )
     return InputError(f"cannot write {path}: {error.strerror}; free space or choose another place")
 
 
@@ -189,7 +197,7 @@ def check_settings(path: Path, settings: Any) -> None:
     except FileNotFoundError:
         write_atomically(path, text.encode())
         return
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise _damaged(path) from None
     if stored != text:
         raise InputError(

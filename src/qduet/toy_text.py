@@ -28,7 +28,7 @@ def from_gymnasium(env_id: str, discount: float = 0.99, **options: Any) -> MDP:
     registered = env_id if env_id in gymnasium.registry else _SUCCESSORS.get(env_id, env_id)
     try:
         env = gymnasium.make(registered, **options).unwrapped
-    except gymnasium.error.Error as error:
+    except (gymnasium.error.Error, ImportError) as error:
         raise InputError(f"Gymnasium cannot make '{env_id}': {error}".splitlines()[0]) from None
     if not hasattr(env, "P") or not hasattr(env, "initial_state_distrib"):
         raise InputError(

@@ -73,7 +73,7 @@ def load(path: Path) -> Weights:
         label, seed, step = metadata["label"], int(metadata["seed"]), int(metadata["step"])
     except InputError as error:
         raise InputError(f"{path} cannot be used: {error}") from None
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         raise InputError(f"{path} holds no weights of a qduet agent") from None
     return Weights(tensors.fit(_template(env_id), arrays, path), agent, env_id, label, seed, step)
 

@@ -195,7 +195,7 @@ def _read(path: Path | None) -> Mapping[str, Any] | None:
         document = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(document, dict):
             raise ValueError
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise InputError(f"{path} is damaged; delete it and run again to make it anew") from None
     return document
 

@@ -7,14 +7,16 @@ neither jax nor matplotlib. Bad input is an `InputError`: one line on standard e
 
 import argparse
 import contextlib
+import errno
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import qduet
-from qduet.errors import InputError, unknown_name
+from qduet.errors import InputError, out_of_memory, unknown_name
 
 COMMANDS: dict[str, str] = {
     "reproduce": "compute and draw the paper's figures",
@@ -113,25 +115,49 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()  # here, so that a reader that has gone is noticed here
         return code
     except InputError as error:
-        print(f"qduet {top.command}: {error}", file=sys.stderr)
-        return 2
+        return _refuse(top.command, str(error))
     except KeyboardInterrupt:
         kept = "; what was finished is kept, run the same command again to continue"
         after = kept if top.command in RESUMABLE else ""
         print(f"\nqduet {top.command}: interrupted{after}", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # What is still buffered goes nowhere, so that the flush at exit does not fail as well.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_output()
         return 141
+    except OSError as error:
+        if error.errno == errno.ENOSPC and error.filename is None:
+            _discard_output()
+        elif error.filename is None:
+            raise
+        what = error.filename or "the output"
+        return _refuse(top.command, f"cannot read or write {what}: {error.strerror}")
+    except (MemoryError, RuntimeError) as error:
+        if not out_of_memory(error):
+            raise
+        reason = str(error).splitlines()[0] if str(error) else "no more is left"
+        return _refuse(top.command, f"not enough memory ({reason}); ask for less at once")
     except SystemExit as error:
         if isinstance(error.__context__, BrokenPipeError):  # what rich makes of one
             return 141
         raise
 
 
+def _refuse(name: str, message: str) -> int:
+    print(f"qduet {name}: {message}", file=sys.stderr)
+    return 2
+
+
+def _discard_output() -> None:
+    """What is still buffered goes nowhere, so that the flush at exit does not fail as well."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def command() -> NoReturn:
     """Runs the command line of this process, and ends it."""
+    if sys.stdout is None:  # the caller has closed it
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):  # γ and ± where only ASCII is spoken
+        sys.stdout.reconfigure(errors="replace")
     code = main()
     if code == 130:
         # jax may still be compiling, in a thread that does not survive the interpreter's end.

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from qduet.cli.options import add_json, print_json, real, whole
+from qduet.errors import InputError
 
 EXAMPLE = """qduet bench
 qduet bench --minatar --games Seaquest --batch 1024 65536 --json
@@ -16,6 +17,14 @@ qduet bench --deep --games Breakout Seaquest"""
 
 SECTIONS = ("tabular", "minatar", "deep")
 """Modules of `qduet.benchmarking`; the first is what `qduet bench` measures without an option."""
+
+
+OPTIONS = {
+    "tabular": ("rules", "trials"),
+    "minatar": ("batch", "seconds", "games"),
+    "deep": ("runs", "steps", "episodes", "games"),
+}
+"""The options that mean something for a section."""
 
 
 def section(name: str) -> ModuleType:
@@ -38,12 +47,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     games.add_argument(
         "--games", nargs="+", metavar="GAME", help="default: all five; --deep on a CPU: Breakout"
     )
-    parser.set_defaults(section=SECTIONS[0])
+    defaults = {name: parser.get_default(name) for own in OPTIONS.values() for name in own}
+    parser.set_defaults(section=SECTIONS[0], defaults=defaults)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Measures one section and prints what it found."""
+    check(args)
     measured = section(args.section)
     readings: list[Any] = []
     for reading in measured.measure(args):
@@ -57,6 +68,17 @@ def run(args: argparse.Namespace) -> int:
     else:
         measured.show(readings)
     return 0
+
+
+def check(args: argparse.Namespace) -> None:
+    """`InputError` for an option of another section, which would change nothing."""
+    for name, default in args.defaults.items():
+        if name not in OPTIONS[args.section] and getattr(args, name) != default:
+            others = " and ".join(f"--{other}" for other, own in OPTIONS.items() if name in own)
+            raise InputError(
+                f"--{name} belongs to {others}, and --{args.section} is what would be measured: "
+                "give one of those too, or leave it out"
+            )
 
 
 def document(name: str, readings: list[Any]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", type=whole(1), default=6000, help="steps followed per game")
     parser.add_argument("--episodes", type=whole(2), default=400, help="episodes of random play")
     parser.add_argument(
-        "--seed", type=whole(0), default=0, help="another seed is another examination"
+        "--seed", type=whole(0, 2**31), default=0, help="another seed is another examination"
     )
     add_json(parser)
 

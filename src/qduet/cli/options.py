@@ -10,12 +10,17 @@ from typing import Any
 
 from qduet.store import to_json
 
+LARGEST = 2**63 - 1
+"""The largest integer of NumPy and jax."""
 
-def whole(minimum: int) -> Callable[[str], int]:
+
+def whole(minimum: int, maximum: int = LARGEST) -> Callable[[str], int]:
     """An integer of at least `minimum`; ``20_000`` and ``2e4`` are both fine."""
 
     def parse(text: str) -> int:
         value = _whole(text)
+        if value is not None and value > maximum:
+            raise argparse.ArgumentTypeError(f"'{text}' is more than {maximum:,}")
         if value is None or value < minimum:
             raise argparse.ArgumentTypeError(
                 f"'{text}' is not a whole number of at least {minimum}"

@@ -38,9 +38,7 @@ class Options(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `qduet play`."""
     parser.add_argument("env", help="for example MinAtar/Breakout-v1; v0 has all six actions")
-    parser.add_argument(
-        "--fps", type=real(0, 60, open_below=True), default=8, help="steps per second (default 8)"
-    )
+    parser.add_argument("--fps", type=real(0.1, 60), default=8, help="steps per second (default 8)")
     parser.add_argument(
         "--sticky",
         action=argparse.BooleanOptionalAction,

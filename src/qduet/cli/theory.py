@@ -213,17 +213,20 @@ def _print(
     failed = sum(not result.holds for result in results)
     verdict = f"{failed} of {len(results)} claims FAIL" if failed else "every claim holds"
     what = f"on {problem.mdp.name}" if problem else ""
-    console.print(f"{verdict} {what}".strip() + f" ({seconds:.1f} s)")
+    console.print(f"{verdict} {what}".strip() + f" ({seconds:.1f} s)", markup=False)
 
 
 def _print_endings(
     console: Any, problem: Problem, endings: list[dict[str, Any]], step_size: float
 ) -> None:
     from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
     from rich.table import Table
 
     mdp = problem.mdp
-    size = f"{mdp.name}: |S| = {mdp.num_states}, |A| = {mdp.num_actions}, γ = {mdp.discount:g}"
+    size = (
+        f"{escape(mdp.name)}: |S| = {mdp.num_states}, |A| = {mdp.num_actions}, γ = {mdp.discount:g}"
+    )
     if not endings:
         console.print(f"{size}: too large for spectra (more than {LARGEST:,} values)")
         return

@@ -127,13 +127,13 @@ def _seeds(text: str) -> tuple[int, ...]:
         if "," in text:
             return tuple(int(part) for part in text.split(",") if part)
         if "-" in text[1:]:
-            first, last = (int(part) for part in text.split("-"))
+            first, last = (whole(0)(part) for part in text.split("-"))
             found = range(first, last + 1)
         else:
             found = range(whole(1)(text))
     except (ValueError, argparse.ArgumentTypeError):
         found = range(0)
-    if len(found) > MAX_SEEDS:
+    if found.stop - found.start > MAX_SEEDS:
         raise argparse.ArgumentTypeError(f"'{text}' are more than {MAX_SEEDS:,} seeds")
     if not found:
         raise argparse.ArgumentTypeError(

@@ -49,9 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--frames", type=whole(1), help="stop an episode that is longer (default 1,000)"
     )
-    parser.add_argument(
-        "--fps", type=real(0, 50, open_below=True), default=10, help="of the GIF (default 10)"
-    )
+    parser.add_argument("--fps", type=real(0.1, 50), default=10, help="of the GIF (default 10)")
     add_out(parser, "for recording, page and GIF", "out/watch")
     add_json(parser)
 

@@ -86,7 +86,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """The JSON document of a file; `InputError` if it is none."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise InputError(f"{path} is damaged: it is not JSON") from None
     if not isinstance(document, dict):
         raise InputError(f"{path} is damaged: it holds no settings or results")

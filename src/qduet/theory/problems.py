@@ -123,7 +123,7 @@ def problem_json(problem: Problem, **notes: Any) -> bytes:
 def load_problem(path: Path) -> Problem:
     """The problem that `problem_json` wrote to `path`."""
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(path.read_text(encoding="utf-8"))
         if content["format"] != _FORMAT:
             raise InputError(f"{path} is not a problem of this version: {content['format']!r}")
         mdp = MDP(**{field.name: content[field.name] for field in dataclasses.fields(MDP)})
@@ -134,8 +134,10 @@ def load_problem(path: Path) -> Problem:
         raise
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{path} does not hold a problem: {error!r}") from None
+    if seed < 0:
+        raise InputError(f"{path}: seed must be at least 0; it is {seed}")
     check_distribution("visits", visits)
     if visits.shape != (mdp.num_states,) or visits[mdp.terminal].any():
         raise InputError(f"{path}: visits must have one entry per state, 0 where it is terminal")

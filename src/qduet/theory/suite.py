@@ -11,6 +11,7 @@ be compiled anew; each process compiles the others once (see `sampled`).
 import contextlib
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import NamedTuple
@@ -173,7 +174,9 @@ def _checked(
     with _single_threaded(), contextlib.ExitStack() as stack:
         jobs = []
         for share in _shares(seeds, workers):
-            pool = stack.enter_context(ProcessPoolExecutor(1, mp_context=spawn))
+            pool = stack.enter_context(
+                ProcessPoolExecutor(1, mp_context=spawn, initializer=_leave_with_parent)
+            )
             stack.callback(pool.shutdown, wait=False, cancel_futures=True)
             parts = [share[i : i + 20] for i in range(0, len(share), 20)]
             jobs += [pool.submit(_check_seeds, part, names) for part in parts]
@@ -193,6 +196,18 @@ def _shares(seeds: list[int], workers: int) -> list[list[int]]:
         loads[least] += len(by_actions[num_actions]) * (10 + num_actions)
         shares[least] += by_actions[num_actions]
     return shares
+
+
+def _leave_with_parent() -> None:
+    """Ends a worker once the process that started it is gone, by Ctrl-C or however it went."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def _check_seeds(seeds: list[int], names: list[str]) -> list[tuple[int, list[Check]]]:
