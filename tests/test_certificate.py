@@ -12,6 +12,7 @@ from qduet import published, runs
 from qduet.certificate import MARGIN, certify
 from qduet.certificate.cells import compare_cells, together
 from qduet.certificate.claims import _no_clear_winner
+from qduet.certificate.cost import cost
 from qduet.certificate.tables import sources_table
 from qduet.cli import main
 from qduet.errors import InputError
@@ -92,6 +93,18 @@ def test_the_auc_is_the_area_under_the_curve_over_its_length(tmp_path, generator
     assert cells["rdq"].ours.mean == pytest.approx(sum(early) / 30)
     theirs = published.scores("Asterix", "rdq").values[:, :4] @ [1 / 6, 1 / 3, 1 / 3, 1 / 6]
     assert cells["rdq"].margin == pytest.approx(theirs.std(ddof=1))
+
+
+def test_evaluations_between_the_published_steps_have_no_part_in_a_cell(tmp_path):
+    """Run k scores k at 0, 1M and 2M, and 1,000 between: its return and its AUC are k."""
+    config = planted.config(
+        "Breakout", steps=2 * MILLION, evaluate_every=MILLION // 2, seeds=range(10)
+    )
+    curves = np.array([[k, 1_000, k, 1_000, k] for k in range(10)])
+    runs.write(tmp_path, config, planted.rows(config, dict.fromkeys(published.AGENTS, curves)))
+    cells = compare_cells([runs.load(tmp_path)], 2 * MILLION)
+    assert [cell.measure for cell in cells] == ["return"] * 3 + ["auc"] * 3
+    assert [cell.ours.mean for cell in cells] == pytest.approx([4.5] * 6)
 
 
 def test_resampled_published_runs_agree(tmp_path, generator):
@@ -394,6 +407,18 @@ def test_the_cost_is_beside_the_floor(tmp_path, generator, device, told):
     planted.game(tmp_path, "Breakout", generator, provenance={"device": device})
     (row,) = sources_table(certify([tmp_path]).sources).rows
     assert row[3:] == (device, "unknown", "25.0 min", "600", told)
+
+
+def test_the_time_of_an_iteration_is_a_mean_of_times(tmp_path):
+    """Two runs at 100,000 and then at 300,000 frames a second: 80 µs and 80/3 µs for 8 frames."""
+    config = planted.config("Breakout", agents=["dqn"], seeds=range(2), steps=2 * MILLION)
+    speeds = {0: None, MILLION: 1e5, 2 * MILLION: 3e5}
+    rows = planted.rows(config, {"dqn": np.zeros((2, 3))})
+    told = [row | {"frames_per_second": speeds[row["step"]]} for row in rows]
+    runs.write(tmp_path, config, told)
+    found = cost(runs.load(tmp_path))
+    assert (found.runs, found.seconds) == (2, 300)
+    assert found.microseconds_per_iteration == pytest.approx((80 + 80 / 3) / 2)
 
 
 def test_every_commit_that_was_at_work_is_named(tmp_path, generator):
