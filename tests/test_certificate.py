@@ -9,9 +9,9 @@ import pytest
 import scipy.stats
 
 from qduet import published, runs
-from qduet.certificate import MARGIN, certify
+from qduet.certificate import MARGIN, Certificate, certify
 from qduet.certificate.cells import compare_cells, together
-from qduet.certificate.claims import _no_clear_winner
+from qduet.certificate.claims import Claim, _no_clear_winner
 from qduet.certificate.cost import cost
 from qduet.certificate.tables import sources_table
 from qduet.cli import main
@@ -97,12 +97,13 @@ def test_the_auc_is_the_area_under_the_curve_over_its_length(tmp_path, generator
 
 def test_evaluations_between_the_published_steps_have_no_part_in_a_cell(tmp_path):
     """Run k scores k at 0, 1M and 2M, and 1,000 between: its return and its AUC are k."""
-    config = planted.config(
-        "Breakout", steps=2 * MILLION, evaluate_every=MILLION // 2, seeds=range(10)
-    )
-    curves = np.array([[k, 1_000, k, 1_000, k] for k in range(10)])
+    half = MILLION // 2
+    config = planted.config("Breakout", steps=5 * half, evaluate_every=half, seeds=range(10))
+    curves = np.array([[k, 1_000, k, 1_000, k, 1_000] for k in range(10)])
     runs.write(tmp_path, config, planted.rows(config, dict.fromkeys(published.AGENTS, curves)))
-    cells = compare_cells([runs.load(tmp_path)], 2 * MILLION)
+    certificate = certify([tmp_path])
+    assert certificate.step == 2 * MILLION
+    cells = certificate.cells
     assert [cell.measure for cell in cells] == ["return"] * 3 + ["auc"] * 3
     assert [cell.ours.mean for cell in cells] == pytest.approx([4.5] * 6)
 
@@ -219,6 +220,24 @@ def test_claims_that_fail_and_claims_without_data(tmp_path, generator):
     assert claims["Neither DQN nor Dueling DQN is clearly superior"] == "no data"
 
 
+def test_our_evidence_is_of_our_runs_and_theirs_of_the_published(tmp_path, generator):
+    planted.game(tmp_path, "Breakout", generator, shift={"rdq": 5.0})
+    claim = next(c for c in certify([tmp_path]).claims if "Breakout: RDQ" in c.statement)
+    assert "outperforms Dueling DQN" in claim.statement
+    for evidence, scores in (
+        (claim.ours, runs.load(tmp_path).scores),
+        (claim.theirs, lambda agent: published.scores("Breakout", agent)),
+    ):
+        rdq, other = (scores(agent).values[:, -1].mean() for agent in ("rdq", "dueling_dqn"))
+        assert evidence.startswith(f"{rdq - other:+.2f} ±")
+
+
+def test_a_claim_that_fails_differs_as_a_cell_does():
+    claim = Claim("Fig 6", "a statement", "ours", "theirs", "does not hold")
+    assert Certificate(None, (), (), (claim,)).differs
+    assert not Certificate(None, (), (), (claim._replace(verdict="undecided"),)).differs
+
+
 def test_one_small_p_value_of_ten_is_no_refutation(tmp_path):
     """RDQ behind both others with p = 0.02, which is 0.2 among ten tests."""
     dqn = np.repeat(np.linspace(10.0, 12.0, 30)[:, None], 11, axis=1)
@@ -311,9 +330,10 @@ def set_agent(**values):
 
 
 def first_as_second(table):
-    """Seed 1 of every agent becomes a copy of seed 0."""
+    """Seed 1 of every agent becomes a copy of seed 0, written down a second later."""
     first = {(r["agent"], r["step"]): r for r in table if r["seed"] == 0}
-    copy = lambda row: {**first[row["agent"], row["step"]], "seed": 1}
+    later = lambda row: {"seed": 1, "elapsed_seconds": row["elapsed_seconds"] + 1}
+    copy = lambda row: first[row["agent"], row["step"]] | later(row)
     return [copy(row) if row["seed"] == 1 else row for row in table]
 
 
@@ -334,6 +354,7 @@ REFUSED = {
         "a single seed",
     ),
     "steps": (lambda c: c.update(evaluate_every=300_000), None, "evaluations every 300,000"),
+    "too long": (lambda c: c.update(steps=11 * MILLION), None, "steps up to 11,000,000"),
     "no seeds": (lambda c: c.pop("episodes"), None, "no 'episodes'"),
     "a missing run": (None, lambda t: [r for r in t if r["seed"] != 2], "6 of 24 evaluations"),
     "a missing evaluation": (None, lambda t: t[:-1], "seed 3 of rdq at step 1,000,000"),
