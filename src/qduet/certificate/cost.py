@@ -10,6 +10,7 @@ import numpy as np
 from qduet.replay import STRIDE
 from qduet.runs import Runs
 
+
 class Cost(NamedTuple):
     """The time of one training command; NaN where it was not recorded."""
 
