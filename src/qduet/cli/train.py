@@ -95,7 +95,7 @@ def _add_settings(group: Any) -> None:
         type=real(0, 1, open_above=True),
         nargs="+",
         metavar="B",
-        help="rdq's penalty; several values make several agents, rdq-beta0.01 …",
+        help="rdq's penalty; several values make several agents, rdq-beta-0.01 …",
     )
     group.add_argument(
         "--learning-rate", type=real(0, 1, open_below=True), metavar="R", help="Adam's step size"
@@ -191,7 +191,7 @@ def _variants(name: str, args: argparse.Namespace) -> list[tuple[str, Agent]]:
     agent = make_agent(name, protocol=args.protocol, **options)
     if name != "rdq" or not args.beta:
         return [(name, agent)]
-    labels = [name] if len(args.beta) == 1 else [f"{name}-beta{beta:g}" for beta in args.beta]
+    labels = [name] if len(args.beta) == 1 else [f"{name}-beta-{beta:g}" for beta in args.beta]
     variants = [dataclasses.replace(agent, beta=beta) for beta in args.beta]
     return list(zip(labels, variants, strict=True))
 
