@@ -9,9 +9,10 @@ import pytest
 import scipy.stats
 
 from qduet import published, runs
-from qduet.certificate import MARGIN, certify
+from qduet.certificate import MARGIN, Certificate, certify
 from qduet.certificate.cells import compare_cells, together
-from qduet.certificate.claims import _no_clear_winner
+from qduet.certificate.claims import Claim, _no_clear_winner
+from qduet.certificate.cost import cost
 from qduet.certificate.tables import sources_table
 from qduet.cli import main
 from qduet.errors import InputError
@@ -92,6 +93,19 @@ def test_the_auc_is_the_area_under_the_curve_over_its_length(tmp_path, generator
     assert cells["rdq"].ours.mean == pytest.approx(sum(early) / 30)
     theirs = published.scores("Asterix", "rdq").values[:, :4] @ [1 / 6, 1 / 3, 1 / 3, 1 / 6]
     assert cells["rdq"].margin == pytest.approx(theirs.std(ddof=1))
+
+
+def test_evaluations_between_the_published_steps_have_no_part_in_a_cell(tmp_path):
+    """Run k scores k at 0, 1M and 2M, and 1,000 between: its return and its AUC are k."""
+    half = MILLION // 2
+    config = planted.config("Breakout", steps=5 * half, evaluate_every=half, seeds=range(10))
+    curves = np.array([[k, 1_000, k, 1_000, k, 1_000] for k in range(10)])
+    runs.write(tmp_path, config, planted.rows(config, dict.fromkeys(published.AGENTS, curves)))
+    certificate = certify([tmp_path])
+    assert certificate.step == 2 * MILLION
+    cells = certificate.cells
+    assert [cell.measure for cell in cells] == ["return"] * 3 + ["auc"] * 3
+    assert [cell.ours.mean for cell in cells] == pytest.approx([4.5] * 6)
 
 
 def test_resampled_published_runs_agree(tmp_path, generator):
@@ -206,6 +220,24 @@ def test_claims_that_fail_and_claims_without_data(tmp_path, generator):
     assert claims["Neither DQN nor Dueling DQN is clearly superior"] == "no data"
 
 
+def test_our_evidence_is_of_our_runs_and_theirs_of_the_published(tmp_path, generator):
+    planted.game(tmp_path, "Breakout", generator, shift={"rdq": 5.0})
+    claim = next(c for c in certify([tmp_path]).claims if "Breakout: RDQ" in c.statement)
+    assert "outperforms Dueling DQN" in claim.statement
+    for evidence, scores in (
+        (claim.ours, runs.load(tmp_path).scores),
+        (claim.theirs, lambda agent: published.scores("Breakout", agent)),
+    ):
+        rdq, other = (scores(agent).values[:, -1].mean() for agent in ("rdq", "dueling_dqn"))
+        assert evidence.startswith(f"{rdq - other:+.2f} ±")
+
+
+def test_a_claim_that_fails_differs_as_a_cell_does():
+    claim = Claim("Fig 6", "a statement", "ours", "theirs", "does not hold")
+    assert Certificate(None, (), (), (claim,)).differs
+    assert not Certificate(None, (), (), (claim._replace(verdict="undecided"),)).differs
+
+
 def test_one_small_p_value_of_ten_is_no_refutation(tmp_path):
     """RDQ behind both others with p = 0.02, which is 0.2 among ten tests."""
     dqn = np.repeat(np.linspace(10.0, 12.0, 30)[:, None], 11, axis=1)
@@ -298,9 +330,10 @@ def set_agent(**values):
 
 
 def first_as_second(table):
-    """Seed 1 of every agent becomes a copy of seed 0."""
+    """Seed 1 of every agent becomes a copy of seed 0, written down a second later."""
     first = {(r["agent"], r["step"]): r for r in table if r["seed"] == 0}
-    copy = lambda row: {**first[row["agent"], row["step"]], "seed": 1}
+    later = lambda row: {"seed": 1, "elapsed_seconds": row["elapsed_seconds"] + 1}
+    copy = lambda row: first[row["agent"], row["step"]] | later(row)
     return [copy(row) if row["seed"] == 1 else row for row in table]
 
 
@@ -321,6 +354,7 @@ REFUSED = {
         "a single seed",
     ),
     "steps": (lambda c: c.update(evaluate_every=300_000), None, "evaluations every 300,000"),
+    "too long": (lambda c: c.update(steps=11 * MILLION), None, "steps up to 11,000,000"),
     "no seeds": (lambda c: c.pop("episodes"), None, "no 'episodes'"),
     "a missing run": (None, lambda t: [r for r in t if r["seed"] != 2], "6 of 24 evaluations"),
     "a missing evaluation": (None, lambda t: t[:-1], "seed 3 of rdq at step 1,000,000"),
@@ -391,9 +425,22 @@ def test_the_command_prints_writes_and_exits(tmp_path, generator, capsys, monkey
 @pytest.mark.parametrize(("device", "told"), [("NVIDIA H200", "2.4"), ("cpu", "–")])
 def test_the_cost_is_beside_the_floor(tmp_path, generator, device, told):
     """600,000 frames a second are 600 µs for 4 steps of 90 runs; the floor of an H200 is 250 µs."""
-    planted.game(tmp_path, "Breakout", generator, provenance={"device": device})
+    provenance = {"device": device, "jax": "0.11.2"}
+    planted.game(tmp_path, "Breakout", generator, provenance=provenance)
     (row,) = sources_table(certify([tmp_path]).sources).rows
-    assert row[3:] == (device, "unknown", "25.0 min", "600", told)
+    assert row[3:] == (device, "0.11.2", "unknown", "25.0 min", "600", told)
+
+
+def test_the_time_of_an_iteration_is_a_mean_of_times(tmp_path):
+    """Two runs at 100,000 and then at 300,000 frames a second: 80 µs and 80/3 µs for 8 frames."""
+    config = planted.config("Breakout", agents=["dqn"], seeds=range(2), steps=2 * MILLION)
+    speeds = {0: None, MILLION: 1e5, 2 * MILLION: 3e5}
+    rows = planted.rows(config, {"dqn": np.zeros((2, 3))})
+    told = [row | {"frames_per_second": speeds[row["step"]]} for row in rows]
+    runs.write(tmp_path, config, told)
+    found = cost(runs.load(tmp_path))
+    assert (found.runs, found.seconds) == (2, 300)
+    assert found.microseconds_per_iteration == pytest.approx((80 + 80 / 3) / 2)
 
 
 def test_every_commit_that_was_at_work_is_named(tmp_path, generator):
@@ -401,7 +448,7 @@ def test_every_commit_that_was_at_work_is_named(tmp_path, generator):
     provenance = {"commit": "a" * 40, "continued": later}
     planted.game(tmp_path, "Breakout", generator, provenance=provenance)
     (row,) = sources_table(certify([tmp_path]).sources).rows
-    assert row[4] == "aaaaaaaaaaaa, bbbbbbbbbbbb from step 3,000,000"
+    assert row[5] == "aaaaaaa, bbbbbbb from step 3,000,000"
 
 
 @pytest.mark.parametrize(

@@ -36,8 +36,8 @@ def answer(capsys, *arguments):
 
 
 def test_json_is_one_document(tmp_path, capsys):
-    a = write(tmp_path / "a", ["rdq", "rdq-beta0.01", "dqn"])
-    b = write(tmp_path / "b", ["rdq", "rdq-beta0.01", "dqn"], game="Freeway")
+    a = write(tmp_path / "a", ["rdq", "rdq-beta-0.01", "dqn"])
+    b = write(tmp_path / "b", ["rdq", "rdq-beta-0.01", "dqn"], game="Freeway")
     found = json.loads(answer(capsys, a, b, "--json", "--resamples", "100"))
     assert found["step"] == 20
     assert found["games"] == ["Breakout", "Freeway"]

@@ -76,7 +76,7 @@ def test_an_ablation_changes_one_setting_at_a_time():
 
 def test_several_betas_make_several_agents():
     job = job_of("dqn", "rdq", GAME, "--beta", "1e-2", "0.1")
-    assert [label for label, _ in job.agents] == ["dqn", "rdq-beta0.01", "rdq-beta0.1"]
+    assert [label for label, _ in job.agents] == ["dqn", "rdq-beta-0.01", "rdq-beta-0.1"]
     assert [agent.beta for _, agent in job.agents] == [0, 0.01, 0.1]
     assert job_of("rdq", GAME, "--beta", "0.5").agents == (("rdq", make_agent("rdq", beta=0.5)),)
 

@@ -235,6 +235,17 @@ def test_pairs_use_the_seeds_that_both_have(as_published, summary):
     assert other.difference.mean == -pair.difference.mean
 
 
+def test_two_seeds_have_no_correlation(tmp_path):
+    """Two points are always on a line."""
+    noisy = lambda label, seed, step: (seed if label == "rdq" else -seed) + step
+    two, three = (
+        summarise(gather(write(tmp_path / str(n), seeds=range(n), score=noisy)), FAST).pairs[0]
+        for n in (2, 3)
+    )
+    assert np.isnan(two.correlation)
+    assert three.correlation == pytest.approx(-1)
+
+
 def test_aggregates_are_of_all_games(summary):
     by_agent = {o.agent: o for o in summary.overall}
     assert by_agent["dqn"].mean.value == pytest.approx(1.0)  # the unit of the scores
@@ -282,4 +293,6 @@ def test_a_baseline_halves_the_comparisons(as_published):
 def test_area_is_the_mean_over_training():
     # From 0 to 4 in 10 steps, then flat for 30: (2·10 + 4·30) / 40.
     assert area(np.array([0, 10, 40]), np.array([[0.0, 4.0, 4.0]])).tolist() == [3.5]
+    # Where the first evaluation has no value, training is from the second one on.
+    assert area(np.array([10, 20, 50]), np.array([[0.0, 4.0, 4.0]])).tolist() == [3.5]
     assert np.isnan(area(np.array([10]), np.array([[1.0]]))).all()

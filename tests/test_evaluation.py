@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from qduet import networks
-from qduet.agents import AGENTS
-from qduet.evaluation import evaluate, summarise
+from qduet.agents import AGENTS, make_agent
+from qduet.evaluation import Episode, Evaluation, evaluate, summarise
 from qduet.minatar import Environment, Outcome
 
 LONGEST = 300
@@ -31,19 +31,20 @@ GAME = Environment(
 @pytest.fixture(scope="module")
 def evaluation():
     uniform = networks.Uniform(jnp.bool_(True), jnp.bool_(True))
-    keys = jax.random.split(jax.random.key(0), 2)
+    keys = jax.random.split(jax.random.key(0), 3)
     params = jax.vmap(lambda key: networks.init(key, 1, 2, uniform))(keys)
-    families = jax.tree.map(lambda x: jnp.stack([x, x]), AGENTS["rdq"].family())
+    agents = [AGENTS["rdq"], AGENTS["dqn"], make_agent("dueling_dqn", protocol="reference")]
+    families = jax.tree.map(lambda *x: jnp.stack(x), *(agent.family() for agent in agents))
     return params, evaluate(GAME, params, families, keys, episodes=200, discount=0.9)
 
 
 def test_every_episode_counts_once_whatever_its_length(evaluation):
     """Lengths are uniform on 1…300: were short episodes repeated, their mean would be far lower."""
     lengths = evaluation[1].episodes.length
-    assert lengths.shape == (2, 200)
+    assert lengths.shape == (3, 200)
     assert lengths.min() >= 1
     assert lengths.max() > 250
-    standard_error = np.sqrt(300**2 / 12 / 400)
+    standard_error = np.sqrt(300**2 / 12 / 600)
     assert abs(lengths.mean() - 150.5) < 4 * standard_error
     np.testing.assert_array_equal(evaluation[1].episodes.undiscounted, lengths)
 
@@ -66,6 +67,8 @@ def test_a_run_alone_plays_the_same_episodes():
     np.testing.assert_array_equal(alone.episodes.length[0], both.episodes.length[1])
     np.testing.assert_array_equal(alone.episodes.undiscounted[0], both.episodes.undiscounted[1])
     assert not np.array_equal(both.episodes.length[0], both.episodes.length[1])
+    assert len(set(both.episodes.length[0].tolist())) > 20  # and no two episodes are the same
+    assert len(set(both.episodes.undiscounted[0].tolist())) > 20
 
 
 def test_discounted_returns_are_geometric_sums(evaluation):
@@ -81,10 +84,12 @@ def test_q_is_read_at_the_action_taken(evaluation):
     """The board is always empty, so Q is constant: mean Q lies between its two values."""
     params, result = evaluation
     columns = summarise(result)
-    for i in range(2):
+    for i, (w, c, shared) in enumerate([(1, 0, False), (0, 0, False), (1, 1, True)]):
         run = jax.tree.map(lambda x, i=i: x[i], params)
+        if shared:  # every action has the first one's bias
+            run = run._replace(adv=run.adv._replace(b=run.adv.b[jnp.zeros(2, int)]))
         values = networks.apply(run, jnp.zeros((10, 10, 1)))
-        q = np.asarray(values.v + values.adv)
+        q = w * float(values.v) + np.asarray(values.adv) - c * float(values.adv.mean())
         greedy, other = float(q.max()), float(q.min())
         expected = 0.995 * greedy + 0.005 * other  # ε = 0.01, half of it on the greedy action
         assert columns["q_value_mean"][i] == pytest.approx(expected, abs=0.003 * (greedy - other))
@@ -99,6 +104,28 @@ def test_q_is_read_at_the_action_taken(evaluation):
         to_go = [np.mean((1 - 0.9 ** np.arange(1, n + 1)) / 0.1) for n in lengths]
         over = columns["q_value_mean"][i] - np.mean(to_go)
         assert columns["q_overestimation"][i] == pytest.approx(over, rel=1e-3)
+
+
+def test_columns_of_three_episodes_by_hand():
+    """Returns 1, 2, 6 in 1, 2 and 4 steps; what is averaged over steps, within an episode first."""
+    zeros = np.zeros((1, 3), np.float32)
+    episodes = Episode(*[zeros] * len(Episode._fields))._replace(
+        undiscounted=np.float32([[1, 2, 6]]),
+        discounted=np.float32([[1, 1.5, 2]]),
+        returns_to_go=np.float32([[1, 4, 12]]),
+        q=np.float32([[2, 2, 16]]),
+        length=np.float32([[1, 2, 4]]),
+    )
+    columns = summarise(Evaluation(episodes, np.array([0])))
+    assert columns["return_mean"] == [3]
+    assert columns["return_median"] == [2]
+    assert columns["return_std"] == pytest.approx([np.sqrt((4 + 1 + 9) / 2)])
+    assert columns["return_max"] == [6]
+    assert columns["return_min"] == [1]
+    assert columns["discounted_return_mean"] == [1.5]
+    assert columns["q_value_mean"] == pytest.approx([(2 + 1 + 4) / 3])
+    assert columns["q_overestimation"] == pytest.approx([(2 + 1 + 4) / 3 - (1 + 2 + 3) / 3])
+    assert columns["episode_length_mean"] == pytest.approx([7 / 3])
 
 
 def test_the_guard_reports_what_it_cut():

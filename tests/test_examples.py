@@ -138,8 +138,24 @@ def test_the_readme_code_runs_as_printed(code, capsys):
     assert capsys.readouterr().out.startswith("[")
 
 
-def test_the_readme_has_code_and_its_links_lead_somewhere():
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks" / "README.md"]
+
+
+def anchors(page):
+    """The fragments that GitHub makes of a page's headings."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text("utf-8")):
+        if not link.startswith("https://"):
+            name, _, fragment = link.partition("#")
+            there = page.parent / name if name else page
+            assert there.exists(), link
+            assert not fragment or fragment in anchors(there), link
+
+
+def test_the_readme_has_code():
     assert len(BLOCKS) == 3
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
-        for link in re.findall(r"\]\(([^)#]+)", page.read_text("utf-8")):
-            assert (page.parent / link).exists(), f"{page.name}: {link}"

@@ -152,8 +152,10 @@ def test_the_summary_is_over_the_same_games_for_both(tmp_path):
 
 
 def test_the_later_agent_is_named_first():
-    pairs = [(pair.x, pair.y) for pair in aggregates(collections([])[1]).improvement]
+    found = aggregates(collections([])[1]).improvement
+    pairs = [(pair.x, pair.y) for pair in found]
     assert pairs == [("dueling_dqn", "dqn"), ("rdq", "dqn"), ("rdq", "dueling_dqn")]
+    assert all(low < value < high for _, _, (value, low, high) in found)
 
 
 def test_runs_of_a_million_steps_are_drawn_up_to_there(tmp_path):

@@ -6,7 +6,6 @@ import pytest
 from matplotlib.figure import Figure
 
 from qduet.experiments import FIGURES, run
-from qduet.figures.comparison import look as compared
 from qduet.figures.drawn import drawn, save_data
 from qduet.figures.style import COLOURS, LABELS, colour, cut_axis, in_percent, look_of, rendered
 from qduet.figures.tabular import tabular_figure
@@ -126,9 +125,27 @@ def test_names_beyond_the_spare_colours_are_told_apart_by_line_styles():
     looks = [look_of(name, names) for name in names]
     assert len({(look.colour, look.style) for look in looks}) == len(names)
     assert {look.style for look in looks[:6]} == {"-"}
-    assert [(look.colour, look.style) for look in looks] == [
-        (drawn.colour, drawn.style) for drawn in (compared(name, names) for name in names)
-    ]
+
+
+def test_variants_have_the_colour_of_their_family_and_a_line_style_each():
+    names = ("dqn-hold", "dqn-init", "rdq-hold", "rdq-init", "rdq-bias", "rdq-beta-0.1")
+    looks = {name: look_of(name, names) for name in names}
+    assert {looks[name].colour for name in names[:2]} == {COLOURS["dqn"]}
+    assert {looks[name].colour for name in names[2:]} == {COLOURS["rdq"]}
+    assert [looks[name].style for name in names] == ["-", "--", "-", "--", ":", "-."]
+    assert looks["dqn-init"].label == "DQN (init)"
+    assert looks["rdq-beta-0.1"].label == "RDQ (β = 0.1)"
+
+
+def test_the_same_agent_from_two_directories_differs_in_line_style_alone():
+    names = ("dqn@a", "rdq@b", "dqn@b", "mine-2@b", "rdq-init@a", "rdq-init@b")
+    looks = {name: look_of(name, names) for name in names}
+    assert looks["dqn@a"].colour == looks["dqn@b"].colour == COLOURS["dqn"]
+    assert looks["dqn@a"].style == "-"
+    assert looks["dqn@b"].style == looks["rdq@b"].style == looks["mine-2@b"].style == "--"
+    assert looks["mine-2@b"].label == "mine-2 (b)"
+    assert looks["rdq-init@a"].label == "RDQ (init, a)"
+    assert len({(look.colour, look.style) for look in looks.values()}) == len(names)
 
 
 def test_the_data_of_a_figure_are_those_of_its_lines(tmp_path):

@@ -9,10 +9,11 @@ from qduet.sweep import Curves
 POINTS = np.linspace(0, 1, 41)
 
 
-def made_up(figure, level, rate=8.0, diverged=(), scatter=None):
+def made_up(figure, level, rates=None, diverged=(), scatter=None):
     """Results whose rule r at |A| = n decays from 100 % to `level(r, n)`; noise differs by seed.
 
-    A rule in `scatter` swings about that by so much from point to point.
+    By exp(−8) until the end, or exp(−rate) if it is in `rates`. A rule in `scatter` swings about
+    that by so much from point to point.
     """
     experiment = FIGURES[figure].small()
     alphas = experiment.step_sizes
@@ -23,6 +24,7 @@ def made_up(figure, level, rate=8.0, diverged=(), scatter=None):
         cells[n] = {}
         for spec in experiment.rules:
             end = np.array([level(spec.id, n, alpha) for alpha in alphas])[None, :, None]
+            rate = (rates or {}).get(spec.id, 8.0)
             percent = end + (100 - end) * np.exp(-rate * POINTS) + noise
             percent += (scatter or {}).get(spec.id, 0.0) * (-1.0) ** np.arange(len(POINTS))
             at = np.full((6, len(alphas)), -1)
@@ -46,6 +48,13 @@ def test_scaling_with_the_action_set(sarsa, expected):
     assert verdict(verdicts, "more accurate solution in the end") is not expected
 
 
+def test_it_is_the_growth_that_counts_and_not_where_it_ends():
+    """QV-learning is behind at every |A|, but grows by one a time against three."""
+    slopes = {"expected_sarsa": (0, 3.0), "qv_learning": (60, 1.0)}
+    verdicts = made_up("figure2", lambda rule, n, a: slopes[rule][0] + slopes[rule][1] * n)
+    assert verdict(verdicts, "grows more slowly")
+
+
 def test_qvmax_levels_off():
     level = {"qvmax": 40.0, "q_learning": 0.0, "bc_qvmax": 0.0}
     assert verdict(made_up("figure3", lambda r, n, a: level[r]), "levels off")
@@ -53,8 +62,9 @@ def test_qvmax_levels_off():
     assert not verdict(made_up("figure3", lambda r, n, a: fallen[r]), "levels off")
     # all three far from zero
     assert not verdict(made_up("figure3", lambda r, n, a: 40.0 - (r != "qvmax")), "levels off")
-    # far from zero, but still falling: it has not levelled off
-    assert not verdict(made_up("figure3", lambda r, n, a: level[r], rate=0.5), "levels off")
+    # far from zero, but still falling: a tenth of its way is in the last quarter
+    slow = made_up("figure3", lambda r, n, a: level[r], rates={"qvmax": 2.0})
+    assert not verdict(slow, "levels off")
 
 
 def test_bc_qvmax_against_q_learning():
@@ -83,6 +93,9 @@ def test_dueling_against_q_learning_and_hard_rdq():
     )
     worse = {**level, "hard_rdq": 21.0, "dueling_q": 20.0}
     assert not verdict(made_up("figure5", lambda r, n, a: worse[r]), "ahead of Dueling")
+    # ahead at one of two |A|: that is no majority
+    half = lambda r, n, a: 22.0 if r == "hard_rdq" and n > 2 else level[r]
+    assert not verdict(made_up("figure5", half), "ahead of Dueling")
     lost = {**level, "hard_rdq": 61.0}
     assert not verdict(made_up("figure5", lambda r, n, a: lost[r]), "beat Q-learning")
 

@@ -71,3 +71,12 @@ def test_other_kinds_of_values_are_refused():
     assert hash(listed) == hash(Job("MinAtar/Breakout-v1", agent, (0,)))
     with pytest.raises(InputError, match="unknown protocol 'banana'"):
         Job("MinAtar/Breakout-v1", agent, (0,), protocol="banana")
+
+
+def test_lengths_that_no_program_can_have_are_refused():
+    """The step counter is an int32, and a block begins where learning does."""
+    with pytest.raises(InputError, match="steps must be at most 2,146,435,072"):
+        Job("MinAtar/Breakout-v1", {"a": make_agent("rdq")}, (0,), steps=2_147_000_000)
+    odd = make_agent("rdq", learn_from=1_000, sync_every=400)
+    with pytest.raises(InputError, match=r"multiple of sync_every \(400\); it is 1000"):
+        Job("MinAtar/Breakout-v1", {"a": odd}, (0,), steps=2_000)

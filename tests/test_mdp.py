@@ -111,6 +111,8 @@ GOOD = {"p": np.full((2, 1, 2), 0.5), "reward": np.zeros((2, 1)), "discount": 0.
     ("wrong", "message"),
     [
         ({"p": np.full((2, 1, 2), 0.4)}, "must sum to 1"),
+        ({"p": np.array([[[0.5, 0.5]], [[0.5, 0.3]]])}, r"the worst sum is 0\.8$"),
+        ({"p": np.array([[[0.5, 0.5]], [[0.5, 0.5 + 1e-6]]])}, "must sum to 1"),
         ({"p": np.array([[[1.5, -0.5]], [[0.5, 0.5]]])}, "negative"),
         ({"p": np.full((2, 2), 0.5)}, "shape"),
         ({"p": np.zeros((2, 0, 2))}, "A ≥ 1"),
@@ -121,6 +123,7 @@ GOOD = {"p": np.full((2, 1, 2), 0.5), "reward": np.zeros((2, 1)), "discount": 0.
         ({"discount": float("nan")}, "discount must be in"),
         ({"start": [0.5, 0.6]}, "start must sum to 1"),
         ({"terminal": [True, True]}, "not terminal"),
+        ({"start": [0.5, 0.5], "terminal": [False, True]}, "not terminal"),
         ({"reward_std": -1.0}, "reward_std"),
     ],
 )

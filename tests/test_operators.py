@@ -120,6 +120,17 @@ def test_soft_rdq_solver_agrees_with_plain_iteration(mdp, behaviour):
     np.testing.assert_allclose(moved.adv, y.adv, atol=1e-9)
 
 
+def test_soft_rdq_contracts_by_its_modulus_and_no_less(mdp, behaviour, rng):
+    """Raising q by 1 everywhere keeps the greedy actions and attains it."""
+    q = rng.normal(size=(5, 3))
+    for ratio in (1e-3, 0.2, 10.0):
+        image, raised = (
+            ops.soft_rdq_map(mdp, behaviour, values, ratio=ratio) for values in (q, q + 1)
+        )
+        modulus = ops.soft_rdq_modulus(mdp, behaviour, ratio=ratio)
+        assert np.abs(raised - image).max() == pytest.approx(modulus)
+
+
 def test_error_bounds_cover_the_true_error():
     # A solution that is off by 1 everywhere must be certified as at least that far off.
     mdp = four_state("qvmax", 2)

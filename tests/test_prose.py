@@ -222,7 +222,7 @@ def test_the_undecided_claim():
     says("docs/reproduction.md", f"({course.min():.1f} to {course.max():.1f} from 1M to 9M)")
     assert gaps["published"][0] > course.max()
     both = [np.concatenate(parts) for parts in zip(*samples.values(), strict=True)]
-    says("docs/reproduction.md", f"60 seeds, do: {told(*difference(*both), sign=True)}")
+    says("docs/reproduction.md", f"60 seeds, the gap is {told(*difference(*both), sign=True)}")
     says(
         "docs/reproduction.md",
         f"RDQ's AUC is ahead by {told(*aucs['figure6'])} in ours, "

@@ -138,6 +138,18 @@ def test_the_top_of_the_page_says_what_holds_and_what_is_undecided(tmp_path):
     assert "What does not In mean return" in reader.text
 
 
+def test_published_curves_are_explained_where_they_are_drawn(tmp_path):
+    generator = np.random.default_rng(0)
+    planted.game(tmp_path / "deep" / "breakout", "Breakout", generator, steps=planted.MILLION)
+    config = planted.config("Breakout", steps=planted.MILLION, agents=("rdq",))
+    config["agents"][0]["label"] = "rdq-init"
+    sample = planted.resampled("Breakout", "rdq", generator)
+    runs.write(tmp_path / "changed" / "b", config, planted.rows(config, {"rdq-init": sample}))
+    told = "dashed: the published scores"
+    assert told in build([tmp_path / "deep"]).html
+    assert told not in build([tmp_path / "changed"]).html
+
+
 def test_runs_that_cannot_be_compared_have_tables_of_their_own(tmp_path):
     generator = np.random.default_rng(1)
     million = {"seeds": [3, 5], "steps": 1_000_000}

@@ -15,8 +15,9 @@ from qduet import published, recording_file, runs
 from qduet.agents import make_agent
 from qduet.reproduction.__main__ import main
 from qduet.reproduction.documents import DOCUMENTS, MARKED, PICTURES, digest, filled
+from qduet.reproduction.picture import protocols_figure
 from qduet.reproduction.protocols import shifts
-from qduet.reproduction.tables import tables
+from qduet.reproduction.tables import changed, tables
 
 ROOT = Path(__file__).parents[1]
 FIGURE6 = ROOT / "results" / "figure6"
@@ -149,7 +150,9 @@ def test_the_runs_in_the_repository_are_whole():
         assert loaded.config["provenance"]["commit"]
 
 
-@pytest.mark.parametrize("stem", ["figure6", "figure6-summary", "figure6-overestimation"])
+@pytest.mark.parametrize(
+    "stem", ["figure6", "figure6-summary", "figure6-overestimation", "protocols"]
+)
 def test_the_pictures_were_drawn_from_these_data(stem):
     with Image.open(ROOT / PICTURES / f"{stem}.png") as picture:
         assert picture.text["Source"] == digest(ROOT / "results"), "make docs draws them anew"
@@ -274,6 +277,29 @@ def test_the_ablation_names_what_was_changed_and_what_is_left(root):
     )
     low, high = scipy.stats.ttest_ind(x, y, equal_var=False).confidence_interval()
     assert left == f"{low / 2 + high / 2:+.2f} ± {(high - low) / 2:.2f}".replace("-", "−")
+
+
+def test_the_picture_of_the_protocols_shows_their_tables(root):
+    whole, alone = changed(root / "results")
+    *panels, _ = protocols_figure(whole, alone).axes
+    assert [axes.get_title() for axes in panels[:2]] == ["Asterix (no data yet)", "Breakout"]
+    texts = [tick.get_text() for tick in panels[0].get_yticklabels()]
+    ours, paper, lecun = (
+        curves(root / "results" / part / "breakout" / "evaluations.csv", "Breakout", label)[:, 1]
+        for part, label in (
+            ("validation", "dueling_dqn"),
+            ("paper-protocol", "dueling_dqn"),
+            ("ablation/lecun", "dueling_dqn-lecun"),
+        )
+    )
+    drawn = {line.get_ydata()[0]: line for line in panels[1].lines if len(line.get_xdata()) == 1}
+    first = texts.index("Dueling DQN: all")
+    for row, (text, values) in enumerate((("all", paper), ("initial weights", lecun)), first):
+        assert texts[row].endswith(text)
+        assert drawn[len(texts) - row].get_xdata()[0] == pytest.approx(
+            100 * (values.mean() / ours.mean() - 1)
+        )
+    assert len(drawn) == 4
 
 
 def test_without_runs_of_the_paper_nothing_is_left_to_it(root):

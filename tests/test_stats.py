@@ -78,6 +78,20 @@ def test_best_difference_chooses_step_sizes_anew_in_every_resample():
     assert np.isnan(stats.best_difference(x[:1], y[:1], rng).low)
 
 
+def test_best_difference_resamples_the_seeds_of_both_together():
+    x = np.random.default_rng(1).normal(size=(20, 4))
+    found = stats.best_difference(x, x - 1, np.random.default_rng(0))
+    assert (found.low, found.high) == pytest.approx((1, 1))
+
+
+def test_best_difference_to_runs_that_diverge_is_bounded_on_one_side():
+    """Every step size of y has a diverged run; resamples without them are not rare."""
+    x, y = np.zeros((20, 2)), np.ones((20, 2))
+    y[4] = np.inf
+    found = stats.best_difference(x, y, np.random.default_rng(0))
+    assert (found.value, found.low, found.high) == (-np.inf, -np.inf, -1)
+
+
 def test_held_out_chooses_on_even_seeds_and_reports_odd_ones():
     # Even seeds like step size 1, odd ones step size 0.
     aucs = np.array([[9.0, 1.0], [2.0, 8.0], [9.0, 1.0], [2.0, 10.0]])

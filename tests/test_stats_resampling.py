@@ -86,6 +86,15 @@ def test_the_bootstrap_of_a_mean_is_scipys():
     np.testing.assert_allclose([ours.low, ours.high], theirs, atol=0.02)
 
 
+def test_games_are_resampled_independently_of_each_other():
+    """x and −x: with the same seeds drawn in both, their mean would always be 0."""
+    x = np.arange(50.0)
+    found = stats.bootstrap([x, -x], stats.mean_of_strata, rng())
+    error = np.sqrt(2 * x.var() / 50) / 2  # of the mean of two independent means
+    assert found.low == pytest.approx(-1.96 * error, rel=0.1)
+    assert found.high == pytest.approx(1.96 * error, rel=0.1)
+
+
 def test_intervals_cover_the_truth_about_as_often_as_they_say():
     """IQM of 3 games × 15 seeds, normal about −5, 0 and 5: the truth is 0.
 
@@ -128,3 +137,10 @@ def test_paired_permutation_by_hand():
     ones = np.ones(40)
     assert stats.paired_permutation_test(ones, 0 * ones, rng(), permutations=99) == 0.01
     assert np.isnan(stats.paired_permutation_test(np.zeros(1), np.zeros(1), rng()))
+
+
+def test_rounding_does_not_make_a_pattern_less_far_than_itself():
+    """Differences of one sign: only + … + and − … − are as far from 0, and they always are."""
+    for k in range(1, 200):
+        d = np.arange(1, 8) * k / 10
+        assert stats.paired_permutation_test(d, np.zeros(7), rng()) == 2 / 2**7

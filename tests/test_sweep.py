@@ -6,7 +6,7 @@ import pytest
 
 from qduet.errors import InputError
 from qduet.experience import draw_chance
-from qduet.mdp import MDP, four_state, garnet, uniform_policy
+from qduet.mdp import MDP, Values, four_state, garnet, uniform_policy
 from qduet.rules import RULES, Rule, make_rule, q_learning
 from qduet.sweep import EpsilonGreedy, error_targets, sweep
 
@@ -31,9 +31,9 @@ def index(cdf, u):
     return next(i for i, c in enumerate(cdf) if u < c or i == len(cdf) - 1)
 
 
-def plain_sweep(mdp, name, alpha, *, seed, steps, every, init_std, epsilon=None):
+def plain_sweep(mdp, name, alpha, *, seed, steps, every, init_std, epsilon=None, pi=None):
     """One run, step by step in NumPy: the error curve in percent."""
-    pi = uniform_policy(mdp)
+    pi = uniform_policy(mdp) if pi is None else pi
     chance = draw_chance(seed, mdp, steps, init_std, np.float64)
     w, update = plain.tables(name, chance.v, chance.adv), plain.rule(name, pi)
     values = error_targets(mdp, pi)[make_rule(name, pi).goal]
@@ -47,7 +47,7 @@ def plain_sweep(mdp, name, alpha, *, seed, steps, every, init_std, epsilon=None)
     for t in range(steps):
         luck = type(chance.luck)(*(field[t] for field in chance.luck))
         if epsilon is None or luck.explore < epsilon:
-            a = int(luck.action * mdp.num_actions)
+            a = index(pi[s].cumsum(), luck.action)
         else:
             best = np.flatnonzero(plain.read_out(name, w)[s] == plain.read_out(name, w)[s].max())
             a = best[int(luck.action * len(best))]
@@ -94,6 +94,30 @@ def test_epsilon_greedy_behaviour_follows_each_run(name, episodic):
             episodic, name, alpha, seed=4, steps=300, every=100, init_std=0.0, epsilon=0.2
         )
         np.testing.assert_allclose(curves.percent[0, k], expected, rtol=1e-9)
+
+
+@pytest.mark.usefixtures("x64")
+def test_a_behaviour_decides_the_actions_and_the_values_to_learn(episodic):
+    pi = np.random.default_rng(0).dirichlet([0.5] * 3, size=5)
+    options = {"steps": 200, "init_std": 1.5}
+    curves = sweep(
+        episodic,
+        {"expected_sarsa": make_rule("expected_sarsa", pi)},
+        [0.3],
+        seeds=[3],
+        behaviour=pi,
+        dtype=np.float64,
+        **options,
+    )["expected_sarsa"]
+    expected = plain_sweep(episodic, "expected_sarsa", 0.3, seed=3, every=100, pi=pi, **options)
+    np.testing.assert_allclose(curves.percent[0, 0], expected, rtol=1e-9)
+
+
+def test_given_targets_are_what_errors_are_measured_against():
+    """From zero, against a constant 7: the error that counts as 100 % is 7."""
+    sevens = Values(np.full((4, 3), 7.0), np.full(4, 7.0))
+    options = {"init_std": 0.0, "targets": {"optimal": sevens}}
+    assert (small(["q_learning"], **options)["q_learning"].initial_error == 7).all()
 
 
 def small(rules, seeds=range(4), **options):

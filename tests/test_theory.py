@@ -362,6 +362,13 @@ def test_mean_square_growth_of_a_single_number():
     assert mean_square_radius("q_learning", problem, 0.5) == pytest.approx((1 - 0.5 * 0.1) ** 2)
 
 
+def test_mean_square_growth_leaves_out_what_is_never_visited():
+    """From 0 straight to the end: the one error that is ever corrected shrinks by 1 − α."""
+    chain = np.array([[[0.0, 1.0]], [[0.0, 1.0]]])
+    problem = problem_of(MDP(chain, np.ones((2, 1)), 0.9, terminal=[False, True]))
+    assert mean_square_radius("q_learning", problem, 0.3) == pytest.approx(0.7**2)
+
+
 def test_rates_leave_out_what_is_never_visited():
     problem = problem_of(DEGENERATE["absorbing and unreachable"])
     np.testing.assert_allclose(problem.visits, [0.5, 0.5, 0.0, 0.0], atol=1e-8)

@@ -165,21 +165,23 @@ def iterated(hypers, runs, step):
     shape = (training.words_per_iteration(SETTING),)
     words = jax.vmap(lambda key: jax.random.bits(jax.random.fold_in(key, step), shape))(runs.key)
     one = jax.jit(jax.vmap(functools.partial(training.iteration, SETTING), (0, 0, None, 0)))
-    return one(hypers, runs, jnp.int32(step), words)[0]
+    return one(hypers, runs, jnp.int32(step), words)
 
 
 def test_a_block_is_its_iterations_one_by_one(warm):
     hypers, runs = warm
     short = SETTING._replace(agent=dataclasses.replace(SETTING.agent, sync_every=12))
-    done, _ = jax.jit(functools.partial(training.blocks, short, count=1))(
+    done, means = jax.jit(functools.partial(training.blocks, short, count=1))(
         hypers, runs, jnp.int32(1000)
     )
-    runs = runs._replace(target=runs.params)
+    runs, losses = runs._replace(target=runs.params), []
     for step in (1000, 1004, 1008):
-        runs = iterated(hypers, runs, step)
+        runs, now = iterated(hypers, runs, step)
+        losses.append(now.total)
     jax.tree.map(np.testing.assert_array_equal, done.replay, runs.replay)
     close = functools.partial(np.testing.assert_allclose, atol=1e-6)
     jax.tree.map(close, done.params, runs.params)
+    np.testing.assert_allclose(means.total[0], np.mean(losses, axis=0), rtol=1e-4)
 
 
 def test_a_block_copies_the_target_then_updates_before_it_acts(warm):
@@ -189,7 +191,7 @@ def test_a_block_copies_the_target_then_updates_before_it_acts(warm):
     settled = functools.partial(training.over_runs, training.settled, SETTING)
     due = jax.jit(settled)(hypers, runs, jnp.int32(1000))
     synced = runs._replace(target=runs.params)
-    after = iterated(hypers, synced, 1000)
+    after, _ = iterated(hypers, synced, 1000)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-7), due, after.params)
     block = jax.jit(functools.partial(training.blocks, SETTING, count=1))
     done, losses = block(hypers, keep, jnp.int32(1000))

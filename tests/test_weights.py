@@ -23,15 +23,15 @@ def trained():
     params = networks.init(jax.random.key(3), env.num_channels, env.num_actions, agent.uniform())
     b = jax.random.normal(jax.random.key(4), params.adv.b.shape)
     params = params._replace(adv=params.adv._replace(b=b))
-    return Weights(params, agent, ENV, "rdq-beta0.25", 17, 2_000)
+    return Weights(params, agent, ENV, "rdq-beta-0.25", 17, 2_000)
 
 
 def test_weights_come_back_with_what_they_are(trained, tmp_path):
-    path = weights.path_of(tmp_path, "rdq-beta0.25", 17)
+    path = weights.path_of(tmp_path, "rdq-beta-0.25", 17)
     weights.save(path, trained)
     found = weights.load(path)
     assert found[1:] == trained[1:]
-    assert path.name == "rdq-beta0.25-17.safetensors"
+    assert path.name == "rdq-beta-0.25-17.safetensors"
     np.testing.assert_array_equal(found.params.adv_hidden.w, trained.params.adv_hidden.w)
 
 

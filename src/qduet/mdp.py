@@ -17,6 +17,7 @@ float64.
 import dataclasses
 import functools
 import hashlib
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -151,19 +152,28 @@ def evaluate(mdp: MDP, policy: ArrayLike) -> Values:
     return Values(q=mdp.r + mdp.discount * mdp.p @ v, v=v)
 
 
-def optimum(mdp: MDP) -> Values:
-    """q_* and v_*, by policy iteration from the greedy policy of the immediate rewards."""
-    rows = np.arange(mdp.num_states)
-    greedy = mdp.r.argmax(axis=1)
+def policy_iteration(solve: Callable[[NDArray[np.intp]], Floats], q: Floats) -> Floats:
+    """The q of ``solve(greedy policy of q)``, from the greedy policy of `q` until none is better.
+
+    `solve` takes the action of each state and returns the fixed point of a monotone operator whose
+    E follows those actions. An action replaces the present one only if it is better by more than
+    rounding, so that ties cannot make the iteration cycle.
+    """
+    rows = np.arange(q.shape[0])
+    greedy = q.argmax(axis=1)
     while True:
-        q = evaluate(mdp, np.eye(mdp.num_actions)[greedy]).q
-        # An action replaces the present one only if it is better by more than rounding, so that
-        # ties cannot make the iteration cycle.
+        q = solve(greedy)
         slack = 1e-12 * max(1.0, np.abs(q).max())
         better = q.max(axis=1) > q[rows, greedy] + slack
         if not better.any():
-            return Values(q=q, v=q.max(axis=1))
+            return q
         greedy = np.where(better, q.argmax(axis=1), greedy)
+
+
+def optimum(mdp: MDP) -> Values:
+    """q_* and v_*, by policy iteration from the greedy policy of the immediate rewards."""
+    q = policy_iteration(lambda greedy: evaluate(mdp, np.eye(mdp.num_actions)[greedy]).q, mdp.r)
+    return Values(q=q, v=q.max(axis=1))
 
 
 _FOUR_STATE = {"on-policy": (0.0, 0.99), "qvmax": (0.0, 0.99), "dueling": (-1.0, 0.999)}

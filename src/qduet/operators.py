@@ -39,7 +39,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qduet.mdp import MDP, Floats, Values
+from qduet.mdp import MDP, Floats, Values, policy_iteration
 
 Expectation = Callable[[Floats], Floats]
 """``q[S, A] -> [S]``: E, or E_π of a fixed policy, which makes the operators affine."""
@@ -181,23 +181,6 @@ class FixedPoint(NamedTuple):
 def distance(x: Values, y: Values) -> float:
     """‖x − y‖_max over both value functions."""
     return float(max(np.abs(x.q - y.q).max(), np.abs(x.v - y.v).max()))
-
-
-def policy_iteration(solve: Callable[[NDArray[np.intp]], Floats], q: Floats) -> Floats:
-    """The q of ``solve(greedy policy of q)``, from the greedy policy of `q` until none is better.
-
-    `solve` takes the action of each state and returns the fixed point of a monotone operator whose
-    E follows those actions. An action is replaced only if one is better by more than rounding.
-    """
-    rows = np.arange(q.shape[0])
-    greedy = q.argmax(axis=1)
-    while True:
-        q = solve(greedy)
-        slack = 1e-12 * max(1.0, np.abs(q).max())
-        better = q.max(axis=1) > q[rows, greedy] + slack
-        if not better.any():
-            return q
-        greedy = np.where(better, q.argmax(axis=1), greedy)
 
 
 def solve_qv_learning(mdp: MDP, behaviour: Floats) -> FixedPoint:

@@ -66,7 +66,7 @@ class Recording(NamedTuple):
     env: str
     """``MinAtar/Breakout-v1``"""
     label: str
-    """What the agent is called among others: ``rdq``, or ``rdq-beta0.01``."""
+    """What the agent is called among others: ``rdq``, or ``rdq-beta-0.01``."""
     agent: Agent
     seed: int
     """The run's seed."""

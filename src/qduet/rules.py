@@ -275,7 +275,7 @@ def soft_rdq(beta: float = 1e-3, penalty: str = "paper") -> Rule:
         "paper": lambda step_size, num_actions: (beta, beta),
         "reference": lambda step_size, num_actions: (
             step_size * beta,
-            step_size * beta / num_actions,
+            jnp.expand_dims(step_size, 0) * beta / num_actions,  # the same for all actions
         ),
     }
     if penalty not in shares:

@@ -10,7 +10,7 @@
     runs.scores("rdq").values[:, -1].mean()        # over seeds, at the last evaluation
 
 A run is an agent (by its label) and a seed. The labels of a directory are its own: ``rdq``, or
-``rdq-beta0.01`` where a command trains one agent with several settings.
+``rdq-beta-0.01`` where a command trains one agent with several settings.
 """
 
 import csv

@@ -36,7 +36,7 @@ class Weights(NamedTuple):
     agent: Agent
     env_id: str
     label: str
-    """The agent's name in its results directory: ``rdq``, or ``rdq-beta0.01``."""
+    """The agent's name in its results directory: ``rdq``, or ``rdq-beta-0.01``."""
     seed: int
     step: int
 

@@ -50,7 +50,14 @@ class Contender(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this section."""
-    parser.add_argument("--batch", type=int, nargs="+", default=[1, 32, 1024], metavar="N")
+    parser.add_argument(
+        "--batch",
+        type=int,
+        nargs="+",
+        default=[1, 32, 1024],
+        metavar="N",
+        help="games at once (default 1 32 1024)",
+    )
     parser.add_argument("--seconds", type=float, default=1.0, help="per reading (default 1)")
 
 

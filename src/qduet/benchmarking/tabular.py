@@ -29,7 +29,7 @@ from qduet.mdp import MDP, four_state, uniform_policy
 from qduet.rules import RULES, make_rule
 from qduet.sweep import error_targets, sweep
 
-DESCRIPTION = "updates per second of the tabular rules, against plain NumPy"
+DESCRIPTION = "updates per second of the tabular rules, against plain NumPy (default)"
 
 _PAPER = ("figure2", "figure3", "figure5")
 STEPS = 20_000

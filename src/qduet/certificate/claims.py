@@ -31,6 +31,8 @@ HOLDS, FAILS, UNDECIDED, NO_DATA = "holds", "does not hold", "undecided", "no da
 CORRECTED = "holds (corrected)"
 """What was checked holds, but the paper says it a little otherwise."""
 
+VERDICTS = (HOLDS, CORRECTED, FAILS, UNDECIDED, NO_DATA)
+
 MINATAR = "Fig 6"
 
 TABULAR = {

@@ -8,7 +8,7 @@ import numpy as np
 
 from qduet import published
 from qduet.certificate.cells import MARGIN, Cell, Together, measure, together
-from qduet.certificate.claims import Claim, signed
+from qduet.certificate.claims import VERDICTS, Claim, signed
 from qduet.certificate.cost import FLOOR_MICROSECONDS, has_floor
 from qduet.certificate.document import Certificate, Source
 from qduet.published import title
@@ -99,7 +99,7 @@ def claims_table(claims: Sequence[Claim]) -> Table:
 
 def sources_table(sources: Sequence[Source]) -> Table:
     """What was run, where, and what it cost."""
-    headings = ("game", "runs", "steps", "device", "commit", "wall clock", "µs per iteration")
+    headings = ("game", "runs", "steps", "device", "jax", "commit", "wall clock")
     floor = f"× the floor of {FLOOR_MICROSECONDS:g} µs"
     rows = []
     for source in sources:
@@ -112,17 +112,18 @@ def sources_table(sources: Sequence[Source]) -> Table:
                 f"{len(source.agents)} agents × {source.seeds} seeds",
                 f"{source.steps:,}",
                 str(where.get("device") or "unknown"),
+                str(where.get("jax") or "unknown"),
                 ", ".join(commits),
                 f"{cost.seconds / 60:.1f} min" if np.isfinite(cost.seconds) else "unknown",
                 f"{cost.microseconds_per_iteration:,.0f}" if timed else "unknown",
                 f"{cost.floors:.1f}" if timed and has_floor(cost, where) else "–",
             )
         )
-    return Table("Runs", (*headings, floor), rows)
+    return Table("Runs", (*headings, "µs per iteration", floor), rows)
 
 
 def _since(step: int, commit: str) -> str:
-    return f"{commit[:12]} from step {step:,}" if step else commit[:12]
+    return f"{commit[:7]} from step {step:,}" if step else commit[:7]
 
 
 def sentences(certificate: Certificate) -> list[str]:
@@ -132,7 +133,7 @@ def sentences(certificate: Certificate) -> list[str]:
         lines += [f"{line}.", *_together(together(certificate.cells, name))]
     if certificate.claims:
         counts = Counter(claim.verdict for claim in certificate.claims)
-        told = ", ".join(f"{verdict}: {n}" for verdict, n in counts.items())
+        told = ", ".join(f"{verdict}: {counts[verdict]}" for verdict in VERDICTS if counts[verdict])
         lines.append(f"Of {len(certificate.claims)} claims, {told}.")
     short = {(c.game, c.agent): c.missing_seeds for c in certificate.cells if c.missing_seeds}
     for (game, agent), seeds in short.items():
@@ -149,8 +150,9 @@ def sentences(certificate: Certificate) -> list[str]:
 def _together(found: Together | None) -> Iterator[str]:
     if found is not None:
         yield (
-            f"Together: {signed(found.difference)} published standard deviations on average; "
-            f"χ² = {found.chi2:.1f} of {found.difference.n} cells (p = {found.p_value:.2g})."
+            f"Mean difference over cells: {signed(found.difference)} published standard "
+            f"deviations; test that no cell differs: χ²({found.difference.n}) = {found.chi2:.1f}, "
+            f"p = {found.p_value:.2g}."
         )
 
 

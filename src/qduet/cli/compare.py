@@ -42,9 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", metavar="AGENT", help="compare each agent with this one only")
     parser.add_argument("--figures", type=Path, metavar="DIR", help="draw figures there")
     parser.add_argument(
-        "--resamples", type=whole(100), default=Resampling().resamples, help="of the bootstrap"
+        "--resamples",
+        type=whole(100),
+        default=Resampling().resamples,
+        help="of the bootstrap (default 2,000)",
     )
-    parser.add_argument("--seed", type=whole(0), default=0, help="of bootstrap and permutations")
+    parser.add_argument(
+        "--seed", type=whole(0), default=0, help="of bootstrap and permutations (default 0)"
+    )
     add_json(parser)
 
 

@@ -20,8 +20,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `qduet conformance`."""
     parser.add_argument("port", help="qduet, gymnax, pgx, or minatar (the original itself)")
     parser.add_argument("--game", action="append", help="one game (may be repeated; default all)")
-    parser.add_argument("--steps", type=whole(1), default=6000, help="steps followed per game")
-    parser.add_argument("--episodes", type=whole(2), default=400, help="episodes of random play")
+    parser.add_argument(
+        "--steps", type=whole(1), default=6000, help="steps followed per game (default 6,000)"
+    )
+    parser.add_argument(
+        "--episodes", type=whole(2), default=400, help="episodes of random play (default 400)"
+    )
     parser.add_argument(
         "--seed", type=whole(0, 2**31), default=0, help="another seed is another examination"
     )

@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--protocol",
         choices=PROTOCOLS,
         default="paper",
-        help="the paper as written, or what its released code does (docs/differences.md)",
+        help="the paper as written (default), or what its released code does (docs/differences.md)",
     )
     parser.add_argument(
         "--deep-results",

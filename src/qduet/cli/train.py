@@ -46,11 +46,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_seeds,
         default=(0,),
         metavar="N|A-B|A,B,…",
-        help="how many (5: seeds 0 to 4), or which (10-29, or 17, with a comma: 3,17)",
+        help="how many (5: seeds 0 to 4), or which (10-29; 3,17; one with a comma: 17,); default: "
+        "seed 0",
     )
-    parser.add_argument("--steps", type=whole(1), default=10_000_000, help="per run (10,000,000)")
-    parser.add_argument("--evaluate-every", type=whole(1), metavar="STEPS", help="1,000,000")
-    parser.add_argument("--episodes", type=whole(1), default=1_000, help="per evaluation (1,000)")
+    parser.add_argument(
+        "--steps", type=whole(1), default=10_000_000, help="per run (default 10,000,000)"
+    )
+    parser.add_argument(
+        "--evaluate-every", type=whole(1), metavar="STEPS", help="(default 1,000,000)"
+    )
+    parser.add_argument(
+        "--episodes", type=whole(1), default=1_000, help="per evaluation (default 1,000)"
+    )
     add_out(parser, "for the results; the same one continues (there is no default)")
     add_json(parser)
     _add_settings(parser.add_argument_group("settings of the agents"))
@@ -62,7 +69,8 @@ def _add_settings(group: Any) -> None:
         "--protocol",
         choices=PROTOCOLS,
         default="paper",
-        help="the paper as written, or what its released code does (docs/differences.md, 9 to 11)",
+        help="the paper as written (default), or what its released code does "
+        "(docs/differences.md, 9 to 11)",
     )
     group.add_argument("--initialisation", choices=INITIALISATIONS, help="overrides the protocol")
     group.add_argument(
@@ -87,7 +95,7 @@ def _add_settings(group: Any) -> None:
         type=real(0, 1, open_above=True),
         nargs="+",
         metavar="B",
-        help="rdq's penalty; several values make several agents, rdq-beta0.01 …",
+        help="rdq's penalty; several values make several agents, rdq-beta-0.01 …",
     )
     group.add_argument(
         "--learning-rate", type=real(0, 1, open_below=True), metavar="R", help="Adam's step size"
@@ -107,7 +115,7 @@ def _add_ways(group: Any) -> None:
         type=real(0, float("inf")),
         default=5.0,
         metavar="M",
-        help="time between checkpoints (5)",
+        help="time between checkpoints (default 5)",
     )
     group.add_argument(
         "--keep-checkpoint",
@@ -183,7 +191,7 @@ def _variants(name: str, args: argparse.Namespace) -> list[tuple[str, Agent]]:
     agent = make_agent(name, protocol=args.protocol, **options)
     if name != "rdq" or not args.beta:
         return [(name, agent)]
-    labels = [name] if len(args.beta) == 1 else [f"{name}-beta{beta:g}" for beta in args.beta]
+    labels = [name] if len(args.beta) == 1 else [f"{name}-beta-{beta:g}" for beta in args.beta]
     variants = [dataclasses.replace(agent, beta=beta) for beta in args.beta]
     return list(zip(labels, variants, strict=True))
 

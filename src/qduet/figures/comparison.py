@@ -8,7 +8,7 @@ improvement.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter
 
 from qduet import published, stats
 from qduet.comparison import Collection, Line, Summary
-from qduet.figures.style import FEW_EVALUATIONS, STYLES, colour, cut_axis, house_style, label, style
+from qduet.figures.style import FEW_EVALUATIONS, cut_axis, house_style, look_of
 from qduet.stats import Estimate
 
 _METRICS = {"return_mean": "Mean return", "q_overestimation": "Over-estimation of Q"}
@@ -33,23 +33,6 @@ def figures(collection: Collection, summary: Summary) -> dict[str, Figure]:
     if summary.pairs:
         drawn["improvement"] = improvement(collection, summary)
     return drawn
-
-
-class Look(NamedTuple):
-    """How one agent is drawn: colour by agent, line style by what follows the ``@``."""
-
-    label: str
-    colour: str
-    style: str
-
-
-def look(agent: str, agents: Sequence[str]) -> Look:
-    """The look of `agent` among `agents`."""
-    base, _, suffix = agent.partition("@")
-    bases = tuple(dict.fromkeys(other.partition("@")[0] for other in agents))
-    suffixes = list(dict.fromkeys(other.partition("@")[2] for other in agents))
-    line = STYLES[suffixes.index(suffix) % len(STYLES)] if suffix else style(base, bases)
-    return Look(label(base) + (f" ({suffix})" if suffix else ""), colour(base, bases), line)
 
 
 def learning_curves(collection: Collection) -> Figure:
@@ -110,7 +93,7 @@ def improvement(collection: Collection, summary: Summary) -> Figure:
             averaged = [p.improvement for p in summary.overall_pairs if (p.x, p.y) == (x, y)]
             if averaged and len(bars) > 1:
                 bars["all games"] = averaged[0]
-            first, second = (look(agent, collection.agents) for agent in (x, y))
+            first, second = (look_of(agent, collection.agents) for agent in (x, y))
             _draw_bars(axes, bars, first.colour)
             title = f"P({first.label} > {second.label})"
             axes.set_title(title if len(title) < 32 else title.replace(" > ", " >\n", 1))
@@ -147,7 +130,7 @@ def _single(collection: Collection, lines: Sequence[Line], title: str) -> tuple[
 
 
 def _draw(axes: Axes, line: Line, agents: Sequence[str]) -> None:
-    drawn = look(line.agent, agents)
+    drawn = look_of(line.agent, agents)
     marker = "o" if len(line.x) <= FEW_EVALUATIONS else ""
     axes.plot(
         line.x, line.y.value, color=drawn.colour, linestyle=drawn.style, marker=marker,

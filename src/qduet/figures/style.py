@@ -5,7 +5,7 @@ readers with colour-vision deficiencies can tell apart; line styles tell familie
 """
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -98,27 +98,49 @@ def label(name: str) -> str:
 
 
 class Look(NamedTuple):
-    """How one rule is drawn among others."""
+    """How one rule or agent is drawn among others."""
 
     label: str
     colour: str
     style: str
     """A line style of matplotlib."""
     row: int
-    """Its place among the rules."""
+    """Its place among the others."""
 
 
-def look_of(name: str, names: tuple[str, ...]) -> Look:
-    """The look of `name` among `names`; ``soft_rdq-beta-0.001`` is a variant of its family."""
-    family, _, variant = name.partition("-beta-")
-    text = label(family) + (f", β = {variant}" if variant else "")
-    variants = [other for other in names if other.startswith(f"{family}-beta-")]
-    line = STYLES[variants.index(name) % len(STYLES)] if variant else style(name, names)
+def look_of(name: str, names: Sequence[str]) -> Look:
+    """The look of `name` among `names`: colour by family, line style by what follows it.
+
+    ``soft_rdq-beta-0.001`` and ``dqn-init`` are variants of their families, ``dqn@b`` is the DQN of
+    directory b.
+    """
+    family, variant, origin = _parts(name)
+    families = tuple(dict.fromkeys(_parts(other).family for other in names))
+    kinds = list(dict.fromkeys(_parts(other)[1:] for other in names))
+    if ("", "") in kinds and family not in names:
+        kinds.remove(("", ""))
+    rank = kinds.index((variant, origin))
+    line = STYLES[rank % len(STYLES)] if variant or origin else style(family, families)
     if family == "bc_qvmax":  # so that Q-learning shows where the two coincide
         line = "--"
     if family == "expected_sarsa" and "q_learning" in names:  # which has its colour
         line = "--"
-    return Look(text, colour(family, names), line, names.index(name))
+    details = ", ".join(filter(None, (variant.replace("beta-", "β = "), origin)))
+    text = label(family) + (f" ({details})" if details else "")
+    return Look(text, colour(family, families), line, names.index(name))
+
+
+class _Parts(NamedTuple):
+    family: str
+    variant: str
+    origin: str
+
+
+def _parts(name: str) -> _Parts:
+    """``FAMILY[-VARIANT][@ORIGIN]``; only known families have variants."""
+    base, _, origin = name.partition("@")
+    family, _, variant = base.partition("-")
+    return _Parts(family, variant, origin) if family in COLOURS else _Parts(base, "", origin)
 
 
 def cut_axis(axes: Axes) -> None:

@@ -70,15 +70,14 @@ def show(parent: Path, found: list[Runs], name: str) -> Part:
     short = deep_text.share(found)
     numbers, stated = deep_numbers.show(found)
     notes = [el("li", note) for runs in found for note in deep_text.notes(runs)]
+    told = deep_text.caption(drawn, with_published=bool(beside)) if drawn else None
     html = el(
         "section",
         el("h3", deep_text.heading(parent, found)),
         el("p", deep_text.setting(found), class_="setting"),
         el("p", short, class_="missing") if short else None,
         el("ul", notes, class_="missing") if notes else None,
-        el("figure", el("div", data_chart=name, class_="chart"), deep_text.caption(drawn))
-        if drawn
-        else None,
+        el("figure", el("div", data_chart=name, class_="chart"), told) if drawn else None,
         numbers,
         deep_text.agents_table(found),
         id=name,

@@ -124,7 +124,7 @@ def notes(runs: Runs) -> list[str]:
     return notes
 
 
-def caption(found: list[Runs]) -> Raw:
+def caption(found: list[Runs], *, with_published: bool) -> Raw:
     """The text alternative of the chart: where each agent ends."""
     said = []
     for runs in found:
@@ -137,7 +137,7 @@ def caption(found: list[Runs]) -> Raw:
         if parts:
             said.append(f"{title(runs, found)}: {', '.join(parts)}.")
     drawn = "Shading: 95 % intervals over seeds."
-    if any(runs.config["steps"] >= published.EVALUATE_EVERY for runs in found):
+    if with_published:
         drawn += " Solid: these runs; dashed: the published scores of the same agents and games."
     drawn += _evaluations(found)
     return el("figcaption", "Mean return at the last evaluation. ", " ".join(said), " ", drawn)

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from qduet.errors import InputError
-from qduet.reproduction.tables import FIGURE6
+from qduet.reproduction.tables import ABLATION, FIGURE6, PAPER, VALIDATION, changed
 from qduet.runs import SUMS
 from qduet.store import write_atomically
 
@@ -43,8 +43,9 @@ def digest(results: Path) -> str:
     whole = hashlib.sha256(
         (importlib.resources.files("qduet") / "data" / "published_scores.csv").read_bytes()
     )
-    for path in sorted((results / FIGURE6).glob(f"*/{SUMS}")):
-        whole.update(path.parent.name.encode() + path.read_bytes())
+    for part in (FIGURE6, VALIDATION, PAPER, ABLATION):
+        for path in sorted((results / part).rglob(SUMS)):
+            whole.update(path.relative_to(results).as_posix().encode() + path.read_bytes())
     return whole.hexdigest()
 
 
@@ -53,12 +54,14 @@ def draw(root: Path) -> list[Path]:
     from qduet.certificate import admit
     from qduet.figures.minatar import figures
     from qduet.figures.style import house_style
+    from qduet.reproduction.picture import protocols_figure
 
     results = root / "results"
     there = any((results / FIGURE6).glob("*/config.json"))
     runs = admit([results / FIGURE6] if there else [])
     paths = []
-    for stem, figure in figures(runs).items():
+    drawn = figures(runs) | {"protocols": protocols_figure(*changed(results))}
+    for stem, figure in drawn.items():
         buffer = io.BytesIO()
         with house_style():
             metadata = {"Software": None, "Source": digest(results)}

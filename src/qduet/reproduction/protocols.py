@@ -93,11 +93,11 @@ def changes(settings: Mapping[str, Any]) -> str:
     reference = dataclasses.asdict(make_agent(settings["name"], protocol="reference"))
     changed = {key: settings[key] for key, value in reference.items() if settings[key] != value}
     if changed and changed == {k: v for k, v in PROTOCOLS["paper"].items() if k in changed}:
-        return ", ".join(_WORDS.get(key, key) for key in changed)
+        return ", ".join(WORDS.get(key, key) for key in changed)
     return ", ".join(f"{key} = {value}" for key, value in changed.items()) or "nothing"
 
 
-_WORDS = {
+WORDS = {
     "epsilon_hold_steps": "ε held at 1 for 1,000 steps (9)",
     "initialisation": "LeCun initialisation everywhere (10)",
     "shared_bias": "a bias per action (11)",

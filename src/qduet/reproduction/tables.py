@@ -24,7 +24,13 @@ from qduet.certificate.tables import (
     sources_table,
 )
 from qduet.published import title
-from qduet.reproduction.protocols import ablation_table, leads_table, protocols_table, shifts
+from qduet.reproduction.protocols import (
+    Shift,
+    ablation_table,
+    leads_table,
+    protocols_table,
+    shifts,
+)
 from qduet.reproduction.values import published_table, values_table
 from qduet.runs import Runs, find, load
 
@@ -35,9 +41,8 @@ def tables(results: Path) -> dict[str, str]:
     """Each table as Markdown."""
     final = certificate(results / FIGURE6)
     early = certificate(results / VALIDATION)
-    reference = _runs(results / VALIDATION) or _runs(results / FIGURE6)
-    paper = _runs(results / PAPER, protocol="paper")
-    ablation = _ablation(results / ABLATION)
+    reference, paper, _ = _protocols(results)
+    whole, alone = changed(results)
     return {
         "state": _state(final),
         "state-validation": _state(early._replace(claims=())),
@@ -50,10 +55,23 @@ def tables(results: Path) -> dict[str, str]:
         "values": values_table(_runs(results / FIGURE6), published.STEPS).markdown(),
         "values-published": published_table(published.STEPS).markdown(),
         "runs": _sources(final, early),
-        "protocols": protocols_table(shifts(reference, paper), _judged(paper)).markdown(),
+        "protocols": protocols_table(whole, _judged(paper)).markdown(),
         "leads": leads_table(reference, paper).markdown(),
-        "ablation": ablation_table(shifts(reference, ablation, paper)).markdown(),
+        "ablation": ablation_table(alone).markdown(),
     }
+
+
+def changed(results: Path) -> tuple[list[Shift], list[Shift]]:
+    """What ``protocol=paper`` as a whole does to the scores, and what its settings do alone."""
+    reference, paper, ablation = _protocols(results)
+    return shifts(reference, paper), shifts(reference, ablation, paper)
+
+
+def _protocols(results: Path) -> tuple[list[Runs], list[Runs], list[Runs]]:
+    """The runs of ``protocol=reference``, of ``protocol=paper``, and those in between."""
+    reference = _runs(results / VALIDATION) or _runs(results / FIGURE6)
+    paper = _runs(results / PAPER, protocol="paper")
+    return reference, paper, _ablation(results / ABLATION)
 
 
 def certificate(directory: Path) -> Certificate:

@@ -92,11 +92,12 @@ def rate(name: str, problem: Problem, step_size: float, *, beta: float = 0.0) ->
 def mean_square_radius(name: str, problem: Problem, step_size: float) -> float:
     """What E[e eᵀ] grows by in one step of sampled updates, e the error of Q near q_*.
 
-    For Q-learning, Dueling and Hard RDQ on independent transitions. A step size at which the mean
-    is stable but this exceeds 1 lets the variance explode: e ← (I + α u xᵀ) e, with u what one
-    update spreads over Q(S,·) and x that transition's TD error as a function of e. The largest
-    eigenvalue of X ↦ E[(I + α u xᵀ) X (I + α u xᵀ)ᵀ]. Near 1 the next ones are so close to it that
-    power iteration would need tens of thousands of steps; Arnoldi's method does not.
+    For Q-learning, Dueling and Hard RDQ on independent transitions, and for the values that are
+    ever updated. A step size at which the mean is stable but this exceeds 1 lets the variance
+    explode: e ← (I + α u xᵀ) e, with u what one update spreads over Q(S,·) and x that transition's
+    TD error as a function of e. The largest eigenvalue of X ↦ E[(I + α u xᵀ) X (I + α u xᵀ)ᵀ]. Near
+    1 the next ones are so close to it that power iteration would need tens of thousands of steps;
+    Arnoldi's method does not.
     """
     from scipy.sparse.linalg import LinearOperator, eigs  # slow to import
 
@@ -109,10 +110,10 @@ def mean_square_radius(name: str, problem: Problem, step_size: float) -> float:
     unit_of = lambda s, a: np.eye(mdp.r.size)[s * num_actions + a]
     within = np.kron(np.eye(mdp.num_states), np.ones(num_actions))[state]
     spread = unit_of(state, action) + spill * within
-    alive = np.where(mdp.terminal[after], 0.0, mdp.discount)
-    error = alive[:, None] * unit_of(after, greedy[after]) - unit_of(state, action)
-    chance = weight[state, action, after]
-    size, spread_by = mdp.r.size, step_size * chance * spread.T
+    error = mdp.discount * unit_of(after, greedy[after]) - unit_of(state, action)
+    kept = np.flatnonzero(_visited(name, problem))  # what never changes would grow by 1
+    spread, error, size = spread[:, kept], error[:, kept], kept.size
+    spread_by = step_size * weight[state, action, after] * spread.T
 
     def after_a_step(flat: Floats) -> Floats:
         moments = flat.reshape(size, size)
