@@ -92,7 +92,6 @@ def test_what_is_not_ours_is_refused(tmp_path):
     [
         {"agents": []},
         {"agents": [{"label": 5}]},
-        {"agents": [{"label": "../../rdq"}]},
         {"seeds": []},
         {"seeds": ["0", "1"]},
         {"steps": None},

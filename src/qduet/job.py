@@ -14,7 +14,7 @@ from qduet.agents import PROTOCOLS, Agent
 from qduet.errors import InputError, plain, unknown_name
 from qduet.minatar import canonical_id, game_of
 from qduet.minatar.registry import program_of
-from qduet.runs import FORMAT, LABEL
+from qduet.runs import FORMAT
 
 PER_RUN = frozenset(
     {
@@ -168,7 +168,7 @@ def _check_names(job: Job) -> None:
         twice = [value for value in values if values.count(value) > 1]
         if twice:
             raise InputError(f"{what} {twice[0]} is there twice; name each one once")
-    odd = [label for label, _ in job.agents if not re.fullmatch(LABEL, label)]
+    odd = [label for label, _ in job.agents if not re.fullmatch(r"[\w.+-]+", label)]
     if odd:
         raise InputError(
             f"agent label '{odd[0]}' must be of letters, digits and . _ + - (file names)"

@@ -18,7 +18,6 @@ import dataclasses
 import hashlib
 import io
 import json
-import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -31,9 +30,6 @@ from qduet.store import to_json, write_atomically
 
 FORMAT = 1
 CONFIG, EVALUATIONS, SUMS = "config.json", "evaluations.csv", "SHA256SUMS"
-
-LABEL = r"[\w.+-]+"
-"""What an agent's label is made of: it is a part of file names."""
 
 KEYS = ("game", "agent", "seed", "step")
 """What names a row."""
@@ -236,7 +232,7 @@ def _is_sound(config: Mapping[str, Any]) -> bool:
     return (
         bool(labels and seeds)
         and isinstance(config["game"], str)
-        and all(re.fullmatch(LABEL, label) for label in labels)
+        and all(isinstance(label, str) for label in labels)
         and all(type(number) is int for number in (config["steps"], *seeds))
     )
 
