@@ -462,6 +462,14 @@ def test_starting_over_the_record_is_of_the_new_start(whole, tmp_path, monkeypat
     assert "continued" not in found
 
 
+def test_a_start_that_failed_leaves_the_directory_to_other_settings(tmp_path):
+    """Such as fewer seeds, after too many for the memory."""
+    job = small_job()
+    (tmp_path / runs.CONFIG).write_text(json.dumps({**job.config({}), "seeds": [0, 1, 2]}))
+    found = resuming.examine(tmp_path, job, {})
+    assert (found.config, found.resumes, found.finished) == (job.config({}), False, False)
+
+
 def test_a_finished_job_without_checkpoint_cannot_go_on(whole, place, refused):
     out = place / "without"
     shutil.copytree(whole, out)

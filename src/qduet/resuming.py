@@ -1,7 +1,8 @@
 """What a results directory holds of a job: nothing, a part of it with a checkpoint, or all of it.
 
-A directory belongs to one job for good, and to one process at a time. Nothing here writes over
-results of other settings, or over results that it cannot read and no checkpoint can make again.
+A directory belongs to one process at a time, and once training has left something there, to one job
+for good. Nothing here writes over results of other settings, or over results that it cannot read
+and no checkpoint can make again.
 """
 
 import contextlib
@@ -47,6 +48,8 @@ def examine(directory: Path, job: Job, provenance: Mapping[str, Any]) -> Found:
             )
         return fresh
     there = _read(path)
+    if not saved and not _worth_keeping(directory):
+        return fresh
     _check_same(directory, there, job)
     steps = there["steps"]
     if saved:
@@ -55,8 +58,6 @@ def examine(directory: Path, job: Job, provenance: Mapping[str, Any]) -> Found:
             check_step(directory, job, int(max(evaluated, default=0)))
         done = job.steps == steps and _whole(directory, job)
         return Found(job.config(there["provenance"]), not done, done)
-    if not _worth_keeping(directory):
-        return fresh
     _check_finished(directory, job, steps)
     return Found(there, False, True)
 
