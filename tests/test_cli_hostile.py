@@ -1,5 +1,8 @@
 """The command where the machine is unkind: no room, no memory, no terminal, odd names and files."""
 
+import contextlib
+import errno
+import gc
 import json
 import os
 import signal
@@ -10,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import qduet.cli
 from qduet.cli import main
 
 TINY = ["tabular", "q_learning", "--actions", "2", "--seeds", "1", "--steps", "100"]
@@ -17,7 +21,7 @@ LONG = "x" * 300
 NESTED = "[" * 200_000
 
 
-def qduet(*arguments, **options):
+def run_qduet(*arguments, **options):
     return subprocess.run(
         [sys.executable, "-m", "qduet", *arguments],
         stderr=subprocess.PIPE,
@@ -30,10 +34,10 @@ def qduet(*arguments, **options):
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
 def test_output_that_finds_no_room_is_one_line():
     with open("/dev/full", "w") as full:
-        ended = qduet(*TINY, stdout=full)
+        ended = run_qduet(*TINY, stdout=full)
     assert ended.returncode == 2
     assert ended.stderr == (
-        "qduet tabular: cannot read or write the output: No space left on device\n"
+        "qduet tabular: cannot write the output: No space left on device; free some\n"
     )
 
 
@@ -46,7 +50,7 @@ def test_a_closed_output_is_no_error(extra):
 
 @pytest.mark.parametrize("arguments", [TINY, ["tabular", "--help"]])
 def test_what_the_encoding_lacks_is_replaced(arguments):
-    ended = qduet(
+    ended = run_qduet(
         *arguments, stdout=subprocess.PIPE, env={**os.environ, "PYTHONIOENCODING": "ascii"}
     )
     assert (ended.returncode, ended.stderr) == (0, "")
@@ -78,13 +82,22 @@ def test_too_little_memory_is_one_line(error, refused, monkeypatch):
     refused(TINY, "not enough memory")
 
 
-def test_other_errors_are_not_hidden(monkeypatch):
+@pytest.mark.parametrize("error", [RuntimeError("a bug"), FileNotFoundError(2, "a bug", "file")])
+def test_other_errors_are_not_hidden(error, monkeypatch):
     def run(args):
-        raise RuntimeError("a bug")
+        raise error
 
     monkeypatch.setattr("qduet.cli.tabular.run", run)
-    with pytest.raises(RuntimeError, match="a bug"):
+    with pytest.raises(type(error), match="a bug"):
         main(TINY)
+
+
+def test_no_room_for_output_that_is_no_file_is_one_line(refused, monkeypatch):
+    def run(args):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("qduet.cli.tabular.run", run)
+    refused(TINY, "cannot write the output: No space left")
 
 
 @pytest.mark.parametrize(
@@ -98,8 +111,8 @@ def test_other_errors_are_not_hidden(monkeypatch):
         (["tabular", "q_learning", "--mdp", "nosuch:Lake-v1"], "No module named 'nosuch'"),
         (["train", "rdq", "MinAtar/Breakout-v1", "--seeds", "1e20"], "--seeds: '1e20'"),
         (["train", "rdq", "MinAtar/Breakout-v1", "--seeds", "0-9" + "9" * 30], "--seeds"),
-        (["bench", "--games", "Seaquest"], "--games belongs to --minatar and --deep"),
-        (["bench", "--minatar", "--runs", "3"], "--runs belongs to --deep"),
+        (["bench", "--games", "Seaquest"], "--games is of no use to --tabular"),
+        (["bench", "--minatar", "--runs", "3"], "leave it out, or measure --deep"),
     ],
 )
 def test_numbers_and_options_that_cannot_be_meant(arguments, told, refused):
@@ -132,20 +145,48 @@ def test_a_name_in_a_problem_is_text(tmp_path, capsys):
     assert "seed must be at least 0" in capsys.readouterr().err
 
 
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="reads Linux's list of children")
+def test_an_interrupt_is_not_lost_in_a_callback_of_the_garbage_collector():
+    def callback(phase, info):
+        if phase == "stop":
+            signal.raise_signal(signal.SIGINT)
+
+    def collect_and_go_on():
+        gc.collect()
+        gc.callbacks.remove(callback)
+        time.sleep(30)
+
+    before = signal.signal(signal.SIGINT, qduet.cli._interrupt)
+    gc.callbacks.append(callback)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            collect_and_go_on()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children")
+
+
+@pytest.mark.skipif(not CHILDREN.exists(), reason="reads Linux's list of children")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_workers_leave_with_their_parent(number):
     """They hold its standard error: that is at its end only when all of them are gone."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "qduet", "theory", "--mdps", "200", "--workers", "2"],
+        [sys.executable, "-m", "qduet", "theory", "--mdps", "100_000", "--workers", "2"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
+        start_new_session=True,
     )
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    deadline = time.monotonic() + 60
-    while len(children.read_text().split()) < 3 and time.monotonic() < deadline:
-        time.sleep(0.1)  # two workers, and what multiprocessing starts with them
-    time.sleep(3.0)
-    process.send_signal(number)
-    process.communicate(timeout=30)
-    assert process.returncode == (130 if number == signal.SIGINT else -number)
+    try:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        deadline = time.monotonic() + 120
+        while len(started := children.read_text().split()) < 3 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert len(started) == 3, "two workers, and what multiprocessing starts with them"
+        time.sleep(1.0)  # so that they are up
+        process.send_signal(number)
+        process.communicate(timeout=60)
+        assert process.returncode == (130 if number == signal.SIGINT else -number)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)

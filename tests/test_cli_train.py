@@ -294,7 +294,7 @@ def test_too_many_episodes_for_a_single_run_are_told(breakout, monkeypatch, erro
     each = devices.bytes_per_run(breakout, 10**6)
     monkeypatch.setattr(devices, "memory", lambda device: each // 2)
     with (
-        pytest.raises(InputError, match=r"nor does one; use fewer --episodes"),
+        pytest.raises(InputError, match="fewer --episodes or another device"),
         devices.told_if_too_large(breakout, jax.devices(), 10**6),
     ):
         raise error

@@ -106,6 +106,20 @@ def test_an_axis_is_cut_where_all_is_decided_near_the_top(values, cut):
         assert high > 60
 
 
+@pytest.mark.parametrize(("wide", "cut"), [(5.0, True), (30.0, False)])
+def test_an_axis_is_not_cut_through_an_interval(wide, cut):
+    axes = Figure().subplots()
+    means = np.array([2.0, 56.0, 59.0, 60.0])
+    axes.plot(means)
+    axes.fill_between(range(4), means - [0, 0, wide, 0], means + 1)
+    before = axes.get_ylim()
+    cut_axis(axes)
+    low, high = axes.get_ylim()
+    assert ((low, high) != before) == cut
+    assert low < 59 - wide
+    assert high > 61
+
+
 def test_every_rule_has_a_label_and_a_colour():
     assert COLOURS.keys() >= RULES.keys()
     assert LABELS.keys() >= RULES.keys()
@@ -146,6 +160,22 @@ def test_the_same_agent_from_two_directories_differs_in_line_style_alone():
     assert looks["mine-2@b"].label == "mine-2 (b)"
     assert looks["rdq-init@a"].label == "RDQ (init, a)"
     assert len({(look.colour, look.style) for look in looks.values()}) == len(names)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        [f"rdq-beta-{beta}" for beta in (0.1, 0.2, 0.3, 0.4, 0.5)],
+        [f"rdq-{what}@{where}" for where in "ab" for what in ("hold", "init", "bias")],
+        ["dqn-a", "dqn-b", "dqn-c", "dqn-d", "rdq-a", "rdq-e"],
+        ["bc_qvmax@a", "bc_qvmax@b", "q_learning@a", "q_learning@b"],
+        ["dqn-", "rdq"],
+    ],
+    ids=lambda names: names[0],
+)
+def test_no_two_variants_look_the_same(names):
+    looks = {(look.colour, look.style) for look in (look_of(name, names) for name in names)}
+    assert len(looks) == len(names)
 
 
 def test_the_data_of_a_figure_are_those_of_its_lines(tmp_path):

@@ -97,7 +97,8 @@ def test_a_directory_of_another_game_of_the_same_id_is_refused(tmp_path):
     paying("Changed-v0", 1.0)
     job = Job("Changed-v0", (("rdq", make_agent("rdq", **SMALL)),), (0,), 100, 100)
     there = job.config({}) | {"game_program": "another"}
-    runs.write(tmp_path, there, [])
+    row = dict.fromkeys(runs.COLUMNS) | {"game": "Changed-v0", "agent": "rdq", "seed": 0}
+    runs.write(tmp_path, there, [row | {"step": 100}])
     with pytest.raises(InputError, match=r"other settings \(the game has changed since\)"):
         resuming.examine(tmp_path, job, {})
 

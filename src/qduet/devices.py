@@ -73,8 +73,9 @@ def told_if_too_large(
     limit = memory(devices[0])
     together = devices[0].platform == "cpu"  # devices of a host share its memory
     room = None if limit is None else limit * (1 if together else program.devices)
-    if room is not None and bytes_per_run(program, 0) * num_runs > room:
-        raise _too_large(num_runs, each, room)
+    needed = bytes_per_run(program, 0)
+    if room is not None and needed * num_runs > room:
+        raise _too_large(num_runs, needed, room)
     try:
         yield
     except (MemoryError, jax.errors.JaxRuntimeError) as error:
@@ -89,7 +90,10 @@ def _too_large(num_runs: int, each: int, room: int | None) -> InputError:
         return InputError(f"{what}; use fewer --seeds")
     fits = min(num_runs - 1, int(np.floor(0.8 * room / each)))
     if fits < 1:
-        return InputError(f"{what} ({room / 2**30:.1f} GiB), nor does one; use fewer --episodes")
+        return InputError(
+            f"{what} ({room / 2**30:.1f} GiB), and no smaller number would; free some, or use "
+            "fewer --episodes or another device"
+        )
     return InputError(
         f"{what} ({room / 2**30:.1f} GiB): about {fits} would; use fewer --seeds or agents "
         "per command (seeds are the same runs in any command)"

@@ -162,7 +162,7 @@ def test_without_a_terminal_one_line_and_code_2(capsys, monkeypatch):
     ("arguments", "told"),
     [
         (["MinAtar/Pong-v1"], "unknown environment 'MinAtar/Pong-v1'"),
-        (["MinAtar/Breakout-v1", "--fps", "0"], "--fps: '0' is not a number in (0, 60]"),
+        (["MinAtar/Breakout-v1", "--fps", "0"], "--fps: '0' is not a number in [0.1, 60]"),
         (["MinAtar/Breakout-v1", "--seed", "-1"], "--seed: '-1' is not a whole number of at"),
         (["MinAtar/Breakout-v1", "--record", "/nowhere/a.gif"], "in a folder that exists"),
         (["MinAtar/Breakout-v1", "--palette", "dark"], "unknown palette 'dark'"),

@@ -8,11 +8,15 @@ neither jax nor matplotlib. Bad input is an `InputError`: one line on standard e
 import argparse
 import contextlib
 import errno
+import gc
 import importlib
 import io
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any, NoReturn
 
 import qduet
@@ -125,12 +129,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         _discard_output()
         return 141
     except OSError as error:
-        if error.errno == errno.ENOSPC and error.filename is None:
-            _discard_output()
-        elif error.filename is None:
+        if error.errno == errno.ENAMETOOLONG:
+            return _refuse(top.command, f"{error.filename}: {error.strerror}; give a shorter one")
+        if error.errno != errno.ENOSPC or error.filename is not None:
             raise
-        what = error.filename or "the output"
-        return _refuse(top.command, f"cannot read or write {what}: {error.strerror}")
+        _discard_output()
+        return _refuse(top.command, f"cannot write the output: {error.strerror}; free some")
     except (MemoryError, RuntimeError) as error:
         if not out_of_memory(error):
             raise
@@ -149,11 +153,28 @@ def _refuse(name: str, message: str) -> int:
 
 def _discard_output() -> None:
     """What is still buffered goes nowhere, so that the flush at exit does not fail as well."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with contextlib.suppress(OSError, ValueError):  # where it is no file there is nothing to do
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """Ctrl-C; inside a callback of the garbage collector, which loses exceptions, a moment later.
+
+    jax has such a callback, and a signal that comes during a collection is noticed there.
+    """
+    callbacks = {getattr(callback, "__code__", None) for callback in gc.callbacks}
+    while frame is not None:
+        if frame.f_code in callbacks:
+            threading.Timer(0.01, signal.raise_signal, (number,)).start()
+            return
+        frame = frame.f_back
+    raise KeyboardInterrupt
 
 
 def command() -> NoReturn:
     """Runs the command line of this process, and ends it."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupt)
     if sys.stdout is None:  # the caller has closed it
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):  # γ and ± where only ASCII is spoken

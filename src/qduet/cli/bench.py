@@ -18,13 +18,8 @@ qduet bench --deep --games Breakout Seaquest"""
 SECTIONS = ("tabular", "minatar", "deep")
 """Modules of `qduet.benchmarking`; the first is what `qduet bench` measures without an option."""
 
-
-OPTIONS = {
-    "tabular": ("rules", "trials"),
-    "minatar": ("batch", "seconds", "games"),
-    "deep": ("runs", "steps", "episodes", "games"),
-}
-"""The options that mean something for a section."""
+WITH_GAMES = ("minatar", "deep")
+"""The sections that take `--games`."""
 
 
 def section(name: str) -> ModuleType:
@@ -47,8 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     games.add_argument(
         "--games", nargs="+", metavar="GAME", help="default: all five; --deep on a CPU: Breakout"
     )
-    defaults = {name: parser.get_default(name) for own in OPTIONS.values() for name in own}
-    parser.set_defaults(section=SECTIONS[0], defaults=defaults)
+    parser.set_defaults(section=SECTIONS[0])
     add_json(parser)
 
 
@@ -72,13 +66,21 @@ def run(args: argparse.Namespace) -> int:
 
 def check(args: argparse.Namespace) -> None:
     """`InputError` for an option of another section, which would change nothing."""
-    for name, default in args.defaults.items():
-        if name not in OPTIONS[args.section] and getattr(args, name) != default:
-            others = " and ".join(f"--{other}" for other, own in OPTIONS.items() if name in own)
-            raise InputError(
-                f"--{name} belongs to {others}, and --{args.section} is what would be measured: "
-                "give one of those too, or leave it out"
-            )
+    own = _options(args.section)
+    for other in SECTIONS:
+        for name, default in _options(other).items():
+            if name not in own and getattr(args, name) != default:
+                raise InputError(
+                    f"--{name} is of no use to --{args.section}, which would be measured: leave "
+                    f"it out, or measure --{other}"
+                )
+
+
+def _options(name: str) -> dict[str, Any]:
+    """The options that mean something for a section, and their defaults."""
+    parser = argparse.ArgumentParser(add_help=False)
+    section(name).add_arguments(parser)
+    return {**vars(parser.parse_args([])), **({"games": None} if name in WITH_GAMES else {})}
 
 
 def document(name: str, readings: list[Any]) -> dict[str, Any]:

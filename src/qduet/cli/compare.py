@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--resamples",
         type=whole(100),
         default=Resampling().resamples,
-        help="of the bootstrap (default 2,000)",
+        help=f"of the bootstrap (default {Resampling().resamples:,})",
     )
     parser.add_argument(
         "--seed", type=whole(0), default=0, help="of bootstrap and permutations (default 0)"

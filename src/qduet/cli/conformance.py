@@ -27,7 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--episodes", type=whole(2), default=400, help="episodes of random play (default 400)"
     )
     parser.add_argument(
-        "--seed", type=whole(0, 2**31), default=0, help="another seed is another examination"
+        "--seed",
+        type=whole(0, 2**31),
+        default=0,
+        help="another seed is another examination (default 0)",
     )
     add_json(parser)
 

@@ -53,7 +53,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--steps", type=whole(1), default=10_000_000, help="per run (default 10,000,000)"
     )
     parser.add_argument(
-        "--evaluate-every", type=whole(1), metavar="STEPS", help="(default 1,000,000)"
+        "--evaluate-every",
+        type=whole(1),
+        metavar="STEPS",
+        help="steps between evaluations (default 1,000,000, or --steps if that is less)",
     )
     parser.add_argument(
         "--episodes", type=whole(1), default=1_000, help="per evaluation (default 1,000)"

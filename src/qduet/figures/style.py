@@ -116,18 +116,30 @@ def look_of(name: str, names: Sequence[str]) -> Look:
     """
     family, variant, origin = _parts(name)
     families = tuple(dict.fromkeys(_parts(other).family for other in names))
-    kinds = list(dict.fromkeys(_parts(other)[1:] for other in names))
-    if ("", "") in kinds and family not in names:
-        kinds.remove(("", ""))
-    rank = kinds.index((variant, origin))
-    line = STYLES[rank % len(STYLES)] if variant or origin else style(family, families)
-    if family == "bc_qvmax":  # so that Q-learning shows where the two coincide
-        line = "--"
-    if family == "expected_sarsa" and "q_learning" in names:  # which has its colour
-        line = "--"
+    shade, line = colour(family, families), style(family, families)
+    if variant or origin:
+        rank = _rank_of_kind(name, names)
+        line = STYLES[rank % len(STYLES)]
+        if rank >= len(STYLES):
+            shade = SPARE_COLOURS[-(rank // len(STYLES)) % len(SPARE_COLOURS)]
+    elif family in ("bc_qvmax", "expected_sarsa") and "q_learning" in families:
+        line = "--"  # so that Q-learning shows: it coincides with the one, and looks like the other
     details = ", ".join(filter(None, (variant.replace("beta-", "β = "), origin)))
     text = label(family) + (f" ({details})" if details else "")
-    return Look(text, colour(family, families), line, names.index(name))
+    return Look(text, shade, line, names.index(name))
+
+
+def _rank_of_kind(name: str, names: Sequence[str]) -> int:
+    """The place of a name's variant and origin: among all, or if that is ambiguous, its family's.
+
+    Without the plain ones, unless the family has one.
+    """
+    parts = [_parts(other) for other in names]
+    family, variant, origin = _parts(name)
+    own = list(dict.fromkeys(p[1:] for p in parts if p.family == family))
+    every = list(dict.fromkeys(p[1:] for p in parts if p[1:] in own or any(p[1:])))
+    ranks = {every.index(other) % len(STYLES) for other in own}
+    return (every if len(ranks) == len(own) else own).index((variant, origin))
 
 
 class _Parts(NamedTuple):
@@ -140,15 +152,17 @@ def _parts(name: str) -> _Parts:
     """``FAMILY[-VARIANT][@ORIGIN]``; only known families have variants."""
     base, _, origin = name.partition("@")
     family, _, variant = base.partition("-")
-    return _Parts(family, variant, origin) if family in COLOURS else _Parts(base, "", origin)
+    known = family in COLOURS and variant
+    return _Parts(family, variant, origin) if known else _Parts(base, "", origin)
 
 
 def cut_axis(axes: Axes) -> None:
     """Where all is decided near the top (Freeway), the axis of y leaves out how the lines begin."""
-    lines = [np.asarray(line.get_ydata(), float) for line in axes.get_lines()]
-    later = np.concatenate([y[1:] for y in lines if len(y) > 2] or [np.zeros(0)])
-    later = later[np.isfinite(later)]
-    if len(later) and 0.7 * later.max() < later.min() < later.max():
+    lines = [np.asarray(line.get_xydata(), float) for line in axes.get_lines()]
+    bands = [path.vertices for band in axes.collections for path in band.get_paths()]
+    x, y = np.concatenate([*lines, *bands, np.zeros((0, 2))]).T
+    later = y[np.isfinite(y) & (x > x.min(initial=np.inf))]
+    if len(later) and max(map(len, lines)) > 2 and 0.7 * later.max() < later.min() < later.max():
         low, high = later.min(), later.max()
         axes.set_ylim(low - 0.3 * (high - low), high + 0.15 * (high - low))
         axes.set_ylabel(f"{axes.get_ylabel()} (axis cut)")

@@ -1,6 +1,6 @@
 """The picture of what the differences between the paper's text and its released code do.
 
-    figure = protocols_figure(*changed(results))
+    figure = protocols_figure(*protocol_shifts(results))
 
 For each game and agent: ``protocol=paper`` as a whole, and each of its settings alone, against
 ``protocol=reference``, in percent of its mean return.
@@ -50,7 +50,7 @@ def protocols_figure(paper: Sequence[Shift], ablation: Sequence[Shift]) -> "Figu
         if row is not None:
             effects.setdefault(shift.game, {})[row] = _percent(shift)
     steps = sorted({shift.step for shift in (*paper, *ablation)})
-    when = "".join(f"After {step:,} steps.\n\n" for step in steps)
+    when = f"After {' or '.join(f'{step:,}' for step in steps)} steps.\n\n" if steps else ""
     unit = "Change of the mean return, %"
     return forest_figure(tuple(rows.values()), effects, unit, when + EXPLAINED)
 

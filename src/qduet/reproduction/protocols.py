@@ -3,8 +3,8 @@
 Three tables. *Protocols*: for each game and agent, ``protocol=paper`` against
 ``protocol=reference``. *Leads*: how far RDQ is ahead of the others under each. *Ablation*: runs
 that change some of the differing settings (docs/differences.md, items 9–11), against
-``protocol=reference``, and what is then left to ``protocol=paper``: a setting is the cause where
-the first is a difference and the second none. Differences are of mean returns, with Welch's
+``protocol=reference``, and what is then left to ``protocol=paper``: a setting is the likely cause
+where it makes a difference and no remainder is seen. Differences are of mean returns, with Welch's
 interval, p-values Holm-corrected.
 """
 

@@ -41,8 +41,8 @@ def tables(results: Path) -> dict[str, str]:
     """Each table as Markdown."""
     final = certificate(results / FIGURE6)
     early = certificate(results / VALIDATION)
-    reference, paper, _ = _protocols(results)
-    whole, alone = changed(results)
+    reference, paper, ablation = _protocols(results)
+    whole, alone = shifts(reference, paper), shifts(reference, ablation, paper)
     return {
         "state": _state(final),
         "state-validation": _state(early._replace(claims=())),
@@ -61,7 +61,7 @@ def tables(results: Path) -> dict[str, str]:
     }
 
 
-def changed(results: Path) -> tuple[list[Shift], list[Shift]]:
+def protocol_shifts(results: Path) -> tuple[list[Shift], list[Shift]]:
     """What ``protocol=paper`` as a whole does to the scores, and what its settings do alone."""
     reference, paper, ablation = _protocols(results)
     return shifts(reference, paper), shifts(reference, ablation, paper)

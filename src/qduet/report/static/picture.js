@@ -44,10 +44,9 @@ class Picture {
     let ys = numbers(lines.flatMap((s) => own(s).flat()));
     this.cut = false;
     if (y.cut && !log) {
-      const long = lines.filter((s) => s.x.length > 2);
-      const later = numbers(long.flatMap((s) => own(s).flatMap((values) => values.slice(1))));
+      const later = numbers(lines.flatMap((s) => own(s).flatMap((values) => values.slice(1))));
       const [low, high] = [Math.min(...later), Math.max(...later)];
-      this.cut = low < high && low > 0.7 * high;
+      this.cut = lines.some((s) => s.x.length > 2) && low < high && low > 0.7 * high;
       if (this.cut) ys = later;
     }
     if (y.cap) ys = ys.filter((v) => v <= y.cap);
