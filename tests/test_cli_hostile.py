@@ -172,7 +172,7 @@ CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children")
 def test_workers_leave_with_their_parent(number):
     """They hold its standard error: that is at its end only when all of them are gone."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "qduet", "theory", "--mdps", "100_000", "--workers", "2"],
+        [sys.executable, "-m", "qduet", "theory", "--mdps", "3000", "--workers", "2"],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,

@@ -165,7 +165,8 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     callbacks = {getattr(callback, "__code__", None) for callback in gc.callbacks}
     while frame is not None:
         if frame.f_code in callbacks:
-            threading.Timer(0.01, signal.raise_signal, (number,)).start()
+            again = (threading.main_thread().ident, number)
+            threading.Timer(0.01, signal.pthread_kill, again).start()
             return
         frame = frame.f_back
     raise KeyboardInterrupt
