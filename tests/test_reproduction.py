@@ -17,7 +17,7 @@ from qduet.reproduction.__main__ import main
 from qduet.reproduction.documents import DOCUMENTS, MARKED, PICTURES, digest, filled
 from qduet.reproduction.picture import protocols_figure
 from qduet.reproduction.protocols import shifts
-from qduet.reproduction.tables import protocol_shifts, tables
+from qduet.reproduction.tables import protocol_shifts, protocols, tables
 
 ROOT = Path(__file__).parents[1]
 FIGURE6 = ROOT / "results" / "figure6"
@@ -280,7 +280,7 @@ def test_the_ablation_names_what_was_changed_and_what_is_left(root):
 
 
 def test_the_picture_of_the_protocols_shows_their_tables(root):
-    whole, alone = protocol_shifts(root / "results")
+    whole, alone = protocol_shifts(*protocols(root / "results"))
     *panels, _ = protocols_figure(whole, alone).axes
     assert [axes.get_title() for axes in panels[:2]] == ["Asterix (no data yet)", "Breakout"]
     texts = [tick.get_text() for tick in panels[0].get_yticklabels()]

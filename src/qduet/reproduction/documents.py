@@ -16,7 +16,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from qduet.errors import InputError
-from qduet.reproduction.tables import ABLATION, FIGURE6, PAPER, VALIDATION, protocol_shifts
+from qduet.reproduction.tables import (
+    ABLATION,
+    FIGURE6,
+    PAPER,
+    VALIDATION,
+    protocol_shifts,
+    protocols,
+)
 from qduet.runs import SUMS
 from qduet.store import write_atomically
 
@@ -60,7 +67,7 @@ def draw(root: Path) -> list[Path]:
     there = any((results / FIGURE6).glob("*/config.json"))
     runs = admit([results / FIGURE6] if there else [])
     paths = []
-    drawn = figures(runs) | {"protocols": protocols_figure(*protocol_shifts(results))}
+    drawn = figures(runs) | {"protocols": protocols_figure(*protocol_shifts(*protocols(results)))}
     for stem, figure in drawn.items():
         buffer = io.BytesIO()
         with house_style():

@@ -1,6 +1,6 @@
 """The picture of what the differences between the paper's text and its released code do.
 
-    figure = protocols_figure(*protocol_shifts(results))
+    figure = protocols_figure(*protocol_shifts(*protocols(results)))
 
 For each game and agent: ``protocol=paper`` as a whole, and each of its settings alone, against
 ``protocol=reference``, in percent of its mean return.

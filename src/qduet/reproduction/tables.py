@@ -41,8 +41,8 @@ def tables(results: Path) -> dict[str, str]:
     """Each table as Markdown."""
     final = certificate(results / FIGURE6)
     early = certificate(results / VALIDATION)
-    reference, paper, ablation = _protocols(results)
-    whole, alone = shifts(reference, paper), shifts(reference, ablation, paper)
+    reference, paper, ablation = protocols(results)
+    whole, alone = protocol_shifts(reference, paper, ablation)
     return {
         "state": _state(final),
         "state-validation": _state(early._replace(claims=())),
@@ -61,13 +61,14 @@ def tables(results: Path) -> dict[str, str]:
     }
 
 
-def protocol_shifts(results: Path) -> tuple[list[Shift], list[Shift]]:
+def protocol_shifts(
+    reference: list[Runs], paper: list[Runs], ablation: list[Runs]
+) -> tuple[list[Shift], list[Shift]]:
     """What ``protocol=paper`` as a whole does to the scores, and what its settings do alone."""
-    reference, paper, ablation = _protocols(results)
     return shifts(reference, paper), shifts(reference, ablation, paper)
 
 
-def _protocols(results: Path) -> tuple[list[Runs], list[Runs], list[Runs]]:
+def protocols(results: Path) -> tuple[list[Runs], list[Runs], list[Runs]]:
     """The runs of ``protocol=reference``, of ``protocol=paper``, and those in between."""
     reference = _runs(results / VALIDATION) or _runs(results / FIGURE6)
     paper = _runs(results / PAPER, protocol="paper")
