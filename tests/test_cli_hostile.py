@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import gc
 import json
 import os
 import signal
@@ -13,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-import qduet.cli
 from qduet.cli import main
 
 TINY = ["tabular", "q_learning", "--actions", "2", "--seeds", "1", "--steps", "100"]
@@ -143,25 +141,6 @@ def test_a_name_in_a_problem_is_text(tmp_path, capsys):
     path.write_text(json.dumps({**written, "seed": -1}))
     assert main(["theory", "--mdp", str(path)]) == 2
     assert "seed must be at least 0" in capsys.readouterr().err
-
-
-def test_an_interrupt_is_not_lost_in_a_callback_of_the_garbage_collector():
-    def callback(phase, info):
-        if phase == "stop":
-            signal.raise_signal(signal.SIGINT)
-
-    def collect_and_go_on():
-        gc.collect()
-        gc.callbacks.remove(callback)
-        time.sleep(30)
-
-    before = signal.signal(signal.SIGINT, qduet.cli._interrupt)
-    gc.callbacks.append(callback)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            collect_and_go_on()
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children")

@@ -8,18 +8,15 @@ neither jax nor matplotlib. Bad input is an `InputError`: one line on standard e
 import argparse
 import contextlib
 import errno
-import gc
 import importlib
 import io
 import os
-import signal
 import sys
-import threading
 from collections.abc import Sequence
-from types import FrameType
 from typing import Any, NoReturn
 
 import qduet
+from qduet.cli.interrupts import insistent
 from qduet.errors import InputError, out_of_memory, unknown_name
 
 COMMANDS: dict[str, str] = {
@@ -157,30 +154,14 @@ def _discard_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Ctrl-C; inside a callback of the garbage collector, which loses exceptions, a moment later.
-
-    jax has such a callback, and a signal that comes during a collection is noticed there.
-    """
-    callbacks = {getattr(callback, "__code__", None) for callback in gc.callbacks}
-    while frame is not None:
-        if frame.f_code in callbacks:
-            again = (threading.main_thread().ident, number)
-            threading.Timer(0.01, signal.pthread_kill, again).start()
-            return
-        frame = frame.f_back
-    raise KeyboardInterrupt
-
-
 def command() -> NoReturn:
     """Runs the command line of this process, and ends it."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _interrupt)
     if sys.stdout is None:  # the caller has closed it
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):  # γ and ± where only ASCII is spoken
         sys.stdout.reconfigure(errors="replace")
-    code = main()
+    with insistent():
+        code = main()
     if code == 130:
         # jax may still be compiling, in a thread that does not survive the interpreter's end.
         with contextlib.suppress(OSError):

@@ -1,15 +1,15 @@
 """`qduet play`: a MinAtar game, or one of your own, by keyboard in the terminal."""
 
 import argparse
-import os
-import signal
+import contextlib
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from qduet.cli.interrupts import insistent
 from qduet.cli.options import real, whole
 from qduet.errors import InputError
 
@@ -75,21 +75,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def prepared(options: Options) -> "Game":
-    """The game with everything compiled; Ctrl-C meanwhile ends the process at once."""
+    """The game with everything compiled."""
     print(f"preparing {options.env_id} …", end="\r", file=sys.stderr, flush=True)
-    before = signal.signal(signal.SIGINT, _interrupted)
-    try:
-        game = Game(options)
-        game.warm_up()
-    finally:
-        signal.signal(signal.SIGINT, before)
+    game = Game(options)
+    game.warm_up()
     return game
-
-
-def _interrupted(number: int, frame: Any) -> NoReturn:
-    """Not by way of an exception, which jax sometimes loses while it compiles."""
-    print("\nqduet play: interrupted", file=sys.stderr, flush=True)
-    os._exit(128 + number)
 
 
 def check(args: argparse.Namespace) -> Options:
@@ -193,16 +183,14 @@ def play(game: Game) -> None:
 
     game.record()
     paused = False
-    with Terminal() as terminal:
-        try:
-            while True:
-                keys = pressed(game, terminal, paused)
-                if "q" in keys:
-                    return
-                paused ^= "p" in keys
-                advance(game, keys, paused)
-        except (KeyboardInterrupt, EOFError):
-            return
+    leaving = contextlib.suppress(KeyboardInterrupt, EOFError)
+    with Terminal() as terminal, leaving, insistent():
+        while True:
+            keys = pressed(game, terminal, paused)
+            if "q" in keys:
+                return
+            paused ^= "p" in keys
+            advance(game, keys, paused)
 
 
 def pressed(game: Game, terminal: "Terminal", paused: bool) -> list[str]:

@@ -1,0 +1,67 @@
+"""Ctrl-C that is not lost.
+
+    with insistent():
+        compute()
+
+Python raises `KeyboardInterrupt` wherever the main thread happens to be. If C code has called it
+there, the exception may be dropped without a word, and the program goes on: a callback of the
+garbage collector does that (jax has one), and so does the loading of some of jax's modules.
+"""
+
+import contextlib
+import gc
+import signal
+import sys
+from collections.abc import Iterator
+from types import FrameType
+
+PERIOD = 0.1
+"""Seconds until an interrupt that was dropped is raised again."""
+
+
+@contextlib.contextmanager
+def insistent() -> Iterator[None]:
+    """Ctrl-C raises `KeyboardInterrupt`, again and again until that has left the block.
+
+    Cleaning up on the way out is not disturbed, except by another Ctrl-C. For the main thread of a
+    process that can be interrupted; one that ignores Ctrl-C, as under nohup, goes on ignoring it.
+    """
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN or not hasattr(signal, "setitimer"):
+        yield
+        return
+    inside = True
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        if inside:
+            signal.setitimer(signal.ITIMER_REAL, PERIOD)
+            again = number == signal.SIGALRM
+            if not (_in_callback_of_collector(frame) or (again and _on_its_way())):
+                raise KeyboardInterrupt
+
+    numbers = (signal.SIGALRM, signal.SIGINT)
+    before = {number: signal.signal(number, interrupt) for number in numbers}
+    try:
+        yield
+    finally:
+        inside = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _in_callback_of_collector(frame: FrameType | None) -> bool:
+    """Whether what is raised in `frame` is dropped, with a complaint on standard error."""
+    callbacks = {getattr(callback, "__code__", None) for callback in gc.callbacks}
+    while frame is not None:
+        if frame.f_code in callbacks:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _on_its_way() -> bool:
+    """Whether this thread is in an ``except``, a ``finally`` or an exit on account of Ctrl-C."""
+    error = sys.exception()
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
