@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from qduet import adam, kernels, layers, networks, training
+from qduet import adam, kernels, layers, networks, replay, training
 from qduet.adam import Rate, Slot
 from qduet.agents import make_agent
 from qduet.minatar import make
@@ -100,6 +100,46 @@ def test_the_kernels_are_what_a_gpu_gets():
     calls = lambda platform: traced.lower(lowering_platforms=(platform,)).as_text().count("triton")
     assert calls("cuda") >= 3
     assert calls("cpu") == 0
+
+
+def test_an_update_by_kernels_is_the_plain_update(monkeypatch):
+    """The way that learning takes on GPUs, its kernels interpreted; with V's stream and without."""
+    agent = make_agent("rdq", capacity=400)
+    setting = training.Setting(make("MinAtar/Breakout-v1"), agent)
+    run = training.init(setting, agent.uniform(), jax.random.key(0))
+    packed = jnp.resize(case(4, 16)[0], run.replay.observations.shape)
+    actions, rewards = (jnp.arange(404, dtype=jnp.int8) % n for n in (3, 5))
+    run = run._replace(replay=replay.Replay(packed, actions, rewards))
+    words = jax.random.bits(jax.random.key(1), (32,))
+    hypers = [training.hyper(make_agent(name)) for name in ("rdq", "dqn")]
+
+    def learned():
+        learn = jax.jit(lambda *args: training.learn(setting, *args)[0])
+        after = [learn(hyper, run, jnp.int32(1000), words) for hyper in hypers]
+        return [(run.params, run.adam.m) for run in after]
+
+    want = learned()
+    for kernel in (kernels.features, kernels.conv_gradient, kernels.hidden_update):
+        interpreted = functools.partial(kernel, interpret=True)
+        monkeypatch.setattr(kernels, kernel.__name__, interpreted)
+    monkeypatch.setattr(layers, "_either", lambda fused, plain, *args, fits: fused(*args))
+    close = lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+    jax.tree.map(close, learned(), want)
+
+
+@pytest.mark.usefixtures("x64")
+def test_double_precision_has_no_kernels():
+    real = lambda *shape: jax.ShapeDtypeStruct(shape, jnp.float64)
+    packed, conv = jax.ShapeDtypeStruct((32, 50), jnp.uint8), Layer(real(36, 16), real(16))
+    slot, rate = Slot(*[real(1024, 128)] * 3), Rate(real(), real())
+
+    def all_three(packed, conv, x, dz, slot, rate):
+        gradient = layers.conv_gradient(packed, x, (x,), conv)
+        updated = layers.hidden_update(x, dz, slot, rate, jnp.bool_(True), 1e-4)
+        return layers.features(packed, conv), gradient, updated
+
+    traced = jax.jit(all_three).trace(packed, conv, real(32, 1024), real(32, 128), slot, rate)
+    assert "triton" not in traced.lower(lowering_platforms=("cuda",)).as_text()
 
 
 @pytest.mark.parametrize(

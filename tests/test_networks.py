@@ -57,7 +57,18 @@ def test_torchs_default_is_uniform_biases_included():
         bound = layer.w.shape[0] ** -0.5
         assert float(jnp.abs(layer.w).max()) <= bound
         assert 0 < float(jnp.abs(layer.b).max()) <= bound
-    assert float(p.adv_hidden.w.std()) == pytest.approx(1024**-0.5 / np.sqrt(3), rel=0.01)
+    deviation = 1024**-0.5 / np.sqrt(3)
+    assert float(p.adv_hidden.w.std()) == pytest.approx(deviation, rel=0.01)
+    assert abs(float(p.adv_hidden.b.mean())) < 4 * deviation / np.sqrt(128)
+    assert not jnp.allclose(p.adv_hidden.b, p.adv_hidden.w[0])  # draws of their own
+
+
+def test_the_convolution_alone_can_have_torchs_default():
+    p = networks.init(jax.random.key(1), 10, 6, Uniform(jnp.bool_(True), jnp.bool_(False)))
+    assert float(jnp.abs(p.conv.w).max()) <= 90**-0.5
+    assert p.conv.b.all()
+    assert not any(layer.b.any() for layer in p[1:])
+    assert float(jnp.abs(p.adv_hidden.w).max()) > 3 * 1024**-0.5
 
 
 def test_layers_and_keys_are_independent():

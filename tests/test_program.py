@@ -17,6 +17,7 @@ def test_every_evaluation_has_random_numbers_of_its_own(monkeypatch):
     built = program.build(Job("MinAtar/Breakout-v1", (("rdq", agent),), (3, 8)))
     runs = built.start()
     steps = (0, 1_000_000, 2_000_000)
+    assert built.settled(runs, 0) is runs.params  # no update is due before the first step
     for step in steps:
         built.evaluate(runs.params, step, lambda: None)
     fold = jax.vmap(jax.random.fold_in, (0, None))
@@ -26,3 +27,11 @@ def test_every_evaluation_has_random_numbers_of_its_own(monkeypatch):
     used += [fold(runs.key, step) for step in steps]
     words = np.concatenate([jax.random.key_data(keys) for keys in used])
     assert len(np.unique(words, axis=0)) == len(words) == 2 * (3 + 4 + 3)
+
+
+def test_every_run_starts_with_weights_as_its_agent_has_them(monkeypatch):
+    monkeypatch.setattr(training, "init", lambda setting, uniform, key: uniform)
+    two = {name: make_agent(name, protocol="reference") for name in ("dqn", "rdq")}
+    uniform = program.build(Job("MinAtar/Breakout-v1", two, (0,))).start()
+    assert uniform.conv.tolist() == [True, True]
+    assert uniform.streams.tolist() == [True, False]

@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import errno
+import itertools
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 
 import jax
@@ -19,6 +21,7 @@ import pytest
 import qduet.cli.train
 from qduet import agents, checkpoint, program, provenance, resuming, runs, tensors, trainer, weights
 from qduet.cli import main
+from qduet.errors import InputError
 from qduet.job import Job
 from qduet.stopping import Stop
 
@@ -112,10 +115,18 @@ def test_the_directory_is_what_others_read(whole):
     assert (np.diff(elapsed, axis=1) > 0).all()
 
 
-def test_rows_and_weights_are_of_the_settled_weights_and_of_the_losses(place, tmp_path):
-    """With planted programs: losses 1, 2, 3, and an update that adds the step to all weights."""
+def test_rows_and_weights_are_of_the_settled_weights_and_of_the_losses(
+    place, tmp_path, monkeypatch
+):
+    """With planted programs and a planted clock.
+
+    Losses are 1, 2, 3, and ten times that after step 600; an update adds the step to all weights;
+    every call takes a second, hence one block.
+    """
     small = tuple((name, agents.AGENTS[name]) for name in ("rdq", "dqn"))
-    job = Job("MinAtar/Breakout-v1", small, (0, 1), 600, 600, 5)
+    job = Job("MinAtar/Breakout-v1", small, (0, 1), 1200, 600, 5)
+    ticks = types.SimpleNamespace(perf_counter=itertools.count().__next__, monotonic=time.monotonic)
+    monkeypatch.setattr(trainer, "time", ticks)
     built = qduet.cli.train.build(job, None)
     first, seen = jax.tree.map(np.asarray, built.start().params), {}
     blank = np.zeros((program.MAX_BLOCKS, 4), np.float32)
@@ -124,21 +135,27 @@ def test_rows_and_weights_are_of_the_settled_weights_and_of_the_losses(place, tm
         seen[step] = params
         return {"return_mean": np.arange(4.0)}
 
+    def advance(runs, step, count):
+        scale = 1 if step < 600 else 10
+        return runs, agents.Losses(*(blank + scale * loss for loss in (1, 2, 3)))
+
     planted = built._replace(
         warm_up=lambda runs: runs,
-        advance=lambda runs, step, count: (runs, agents.Losses(blank + 1, blank + 2, blank + 3)),
+        advance=advance,
         settled=lambda runs, step: jax.tree.map(lambda x: x + step, runs.params),
         evaluate=evaluate,
     )
     rows = trainer.train(job, planted, tmp_path).rows
     for step, params in seen.items():
         jax.tree.map(lambda a, b, s=step: np.testing.assert_allclose(a, b + s), params, first)
-    assert [row["step"] for row in rows] == [0] * 4 + [600] * 4
+    assert [row["step"] for row in rows] == [0] * 4 + [600] * 4 + [1200] * 4
     for row in rows[4:]:
         names = ("train_total_loss_mean", "train_loss_mean", "train_q_mean")
-        assert [row[name] for name in names] == [1, 2, 3]
+        scale = 1 if row["step"] == 600 else 10
+        assert [row[name] for name in names] == [scale, 2 * scale, 3 * scale]
+        assert row["frames_per_second"] == 400  # 100 steps of 4 runs
     found = weights.load(weights.path_of(tmp_path, "dqn", 1)).params
-    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b[3] + 600), found, first)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b[3] + 1200), found, first)
 
 
 def test_seeds_and_agents_differ(whole):
@@ -311,6 +328,7 @@ def test_a_checkpoint_of_other_shapes_is_refused(stopped, refused, capsys, monke
     [
         ({"dqn": "dueling_dqn"}, "other settings (agent dqn is there, not here)"),
         ({"5": "6"}, "episodes is 5 there, 6 here"),
+        ({"2": "5,6"}, "seeds is [0, 1] there, [5, 6] here"),
         ({"1200": "1800", "600": "900"}, "evaluate_every is 600 there, 900 here"),
         ({"1200": "600"}, "has been trained to step 1,200 already"),
     ],
@@ -379,6 +397,23 @@ def test_steps_are_not_lowered_below_an_evaluation(whole, place, tmp_path, refus
     checkpoint.tensors.write(checkpoint.path_of(out), arrays, changed)
     shorter = ["600" if x == "1200" else x for x in JOB]
     refusal_keeps_everything(out, refused, shorter, "trained to step 1,200 already")
+    checkpoint.tensors.write(checkpoint.path_of(out), arrays, metadata)
+    (out / runs.EVALUATIONS).unlink()  # then the checkpoint tells
+    refusal_keeps_everything(out, refused, shorter, "trained to step 1,200 already")
+
+
+def test_a_state_comes_back_whole_and_only_to_its_job(place, tmp_path):
+    job = small_job()
+    built = qduet.cli.train.build(job, None)
+    plain = {"step": 300, "blocks": 2, "stretch_seconds": 1.5, "elapsed": 7.25, "rows": [{"a": 1}]}
+    state = checkpoint.State(built.start(), sums=np.arange(12.0).reshape(3, 4), **plain)
+    checkpoint.save(tmp_path, job, state)
+    found = checkpoint.load(tmp_path, job, built)
+    assert {name: getattr(found, name) for name in plain} == plain
+    states = (tensors.flatten((s.runs, s.sums)) for s in (found, state))
+    jax.tree.map(np.testing.assert_array_equal, *states)
+    with pytest.raises(InputError, match=r"other settings \(episodes is 5 there, 6 here"):
+        checkpoint.load(tmp_path, dataclasses.replace(job, episodes=6), built)
 
 
 def test_one_process_at_a_time(whole, refused):
@@ -605,6 +640,8 @@ def test_the_length_of_a_call_changes_no_bit(whole):
     small = tuple((name, agents.AGENTS[name]) for name in ("rdq", "dqn"))
     built = qduet.cli.train.build(Job("MinAtar/Breakout-v1", small, (0, 1), 1200, 600, 5), None)
     one = built.warm_up(built.start())
+    assert one.replay.observations[:, 103].any()  # the last of 100 steps, and none after it
+    assert not one.replay.observations[:, 104:].any()
     for i in range(5):
         one, _ = built.advance(one, 100 + 100 * i, 1)
     five, losses = built.advance(built.warm_up(built.start()), 100, 5)
