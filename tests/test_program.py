@@ -24,9 +24,11 @@ def test_every_evaluation_has_random_numbers_of_its_own(monkeypatch):
     seeds = jax.vmap(jax.random.key)(np.array([3, 8], np.uint32))
     purposes = (training.INIT, training.EXPERIENCE, training.EVALUATION)
     used += [seeds, *(fold(seeds, purpose) for purpose in purposes)]
+    used += [jax.vmap(jax.random.split)(fold(seeds, training.INIT)).reshape(-1)]
     used += [fold(runs.key, step) for step in steps]
     words = np.concatenate([jax.random.key_data(keys) for keys in used])
-    assert len(np.unique(words, axis=0)) == len(words) == 2 * (3 + 4 + 3)
+    assert len(np.unique(words, axis=0)) == len(words) == 2 * (3 + 4 + 2 + 3)
+    assert not np.array_equal(*runs.observation)  # the ball is left in one, right in the other
 
 
 def test_every_run_starts_with_weights_as_its_agent_has_them(monkeypatch):

@@ -88,10 +88,22 @@ def test_edits_with_a_valid_archive_are_noticed(cell, edit):
         store.read_cell(cell, SETTINGS)
 
 
-def test_a_pickle_is_never_loaded(cell):
-    np.savez(cell, x=np.array([{"a": 1}], dtype=object), settings="{}", checksum="")
+class Trap:
+    """Makes a directory when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (self.path,)
+
+
+def test_a_pickle_is_never_loaded(cell, tmp_path):
+    trap = tmp_path / "sprung"
+    np.savez(cell, x=np.array([Trap(str(trap))], dtype=object), settings="{}", checksum="")
     with pytest.raises(InputError, match="damaged"):
         store.read_cell(cell, SETTINGS)
+    assert not trap.exists()
 
 
 def test_a_full_disk_leaves_what_was_there(cell, monkeypatch):
@@ -162,8 +174,10 @@ def test_settings_file_guards_a_directory(tmp_path):
 
 
 def test_json_has_no_nan_and_keeps_names():
-    text = store.to_json({"i": Interval(1.0, np.nan, np.inf, 2), "a": np.float32(0.5)})
+    interval = Interval(np.float32(0.5), np.nan, np.inf, 2)
+    text = store.to_json({"i": interval, "a": -np.inf})
     assert json.loads(text) == {
-        "a": 0.5,
-        "i": {"mean": 1.0, "low": None, "high": "Infinity", "n": 2},
+        "a": "-Infinity",
+        "i": {"mean": 0.5, "low": None, "high": "Infinity", "n": 2},
     }
+    assert [*json.loads(text)] == ["a", "i"]  # sorted: equal settings are equal texts

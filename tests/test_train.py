@@ -443,7 +443,11 @@ def test_a_lock_that_was_removed_is_no_lock(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     "path",
-    [checkpoint.path_of(Path("x")), weights.path_of(Path("x"), "rdq", 1), Path("x", runs.CONFIG)],
+    [
+        checkpoint.path_of(Path("x")),
+        weights.path_of(Path("x"), "rdq", 1),
+        *(Path("x", name) for name in (runs.CONFIG, runs.EVALUATIONS, runs.SUMS)),
+    ],
     ids=lambda path: path.name,
 )
 def test_what_a_killed_process_had_begun_to_write_is_removed(tmp_path, monkeypatch, path):
@@ -497,7 +501,7 @@ def test_starting_over_the_record_is_of_the_new_start(whole, tmp_path, monkeypat
     assert "continued" not in found
 
 
-def test_a_start_that_failed_leaves_the_directory_to_other_settings(tmp_path):
+def test_a_start_that_failed_leaves_the_directory_to_other_settings(place, tmp_path):
     """Such as fewer seeds, after too many for the memory."""
     job = small_job()
     (tmp_path / runs.CONFIG).write_text(json.dumps({**job.config({}), "seeds": [0, 1, 2]}))

@@ -1,13 +1,15 @@
 """Weights come back as they were used; a file that is anything else is refused."""
 
 import dataclasses
+import json
+import re
 
 import jax
 import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from qduet import agents, networks, weights
+from qduet import agents, networks, tensors, weights
 from qduet.agents import make_agent
 from qduet.errors import InputError
 from qduet.minatar import make
@@ -92,6 +94,33 @@ def test_weights_of_another_network_are_refused(trained, tmp_path, change, told)
     weights.save(path, trained._replace(**change))
     with pytest.raises(InputError, match=told):
         weights.load(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"v.w": np.zeros((128, 1))}, "'v.w' is float64(128, 1) there, float32(128, 1) here"),
+        ({"more": np.zeros(1)}, "'more' is in one of them only"),
+    ],
+)
+def test_tensors_that_do_not_fit_are_refused(trained, tmp_path, change, told):
+    path = tmp_path / "x.safetensors"
+    weights.save(path, trained)
+    arrays, metadata = tensors.read(path)
+    tensors.write(path, arrays | change, metadata)
+    with pytest.raises(InputError, match=re.escape(told)):
+        weights.load(path)
+
+
+def test_numbers_are_aligned(tmp_path):
+    """Every tensor starts at a multiple of its item's size, whatever the names are."""
+    path = tmp_path / "x.safetensors"
+    tensors.write(path, {"a": np.zeros(3, "i1"), "b": np.zeros(3), "c": np.zeros(3, "i2")}, {})
+    content = path.read_bytes()
+    end = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:end])
+    starts = {name: end + header[name]["data_offsets"][0] for name in "abc"}
+    assert (starts["b"] % 8, starts["c"] % 2) == (0, 0)
 
 
 @pytest.mark.parametrize(
