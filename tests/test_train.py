@@ -261,14 +261,21 @@ def test_a_deadline_and_signals_ask_to_stop():
     assert not Stop(time.monotonic() + 100).asked()
     assert Stop(time.monotonic() + 100).asked(needs=101)
     before = signal.getsignal(signal.SIGTERM)
-    with Stop() as stop:
-        os.kill(os.getpid(), signal.SIGTERM)
+    with Stop(time.monotonic()) as stop:  # a signal counts for more than the deadline
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGTERM)
         assert stop.asked()
+        assert stop.reason == signal.SIGTERM
         os.kill(os.getpid(), signal.SIGINT)
         assert stop.reason == signal.SIGINT
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
     assert signal.getsignal(signal.SIGTERM) == before
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    with Stop() as stop:
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert not stop.asked()
+    signal.signal(signal.SIGTERM, before)
 
 
 # --- What is refused, with nothing lost ----------------------------------------------------------
@@ -399,6 +406,7 @@ def test_steps_are_not_lowered_below_an_evaluation(whole, place, tmp_path, refus
     refusal_keeps_everything(out, refused, shorter, "trained to step 1,200 already")
     checkpoint.tensors.write(checkpoint.path_of(out), arrays, metadata)
     (out / runs.EVALUATIONS).unlink()  # then the checkpoint tells
+    shorter += ["--max-minutes", "0.1"]  # there is no end to training that is beyond it
     refusal_keeps_everything(out, refused, shorter, "trained to step 1,200 already")
 
 
