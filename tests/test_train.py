@@ -154,8 +154,29 @@ def test_rows_and_weights_are_of_the_settled_weights_and_of_the_losses(
         scale = 1 if row["step"] == 600 else 10
         assert [row[name] for name in names] == [scale, 2 * scale, 3 * scale]
         assert row["frames_per_second"] == 400  # 100 steps of 4 runs
+    assert runs.load(tmp_path).table["step"].tolist() == [0, 600, 1200] * 4  # run by run
     found = weights.load(weights.path_of(tmp_path, "dqn", 1)).params
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b[3] + 1200), found, first)
+
+
+def test_a_call_takes_no_more_blocks_than_it_can_record(place, tmp_path):
+    """119 blocks of a planted program, which are done at once."""
+    job = dataclasses.replace(small_job(), steps=12_000, evaluate_every=12_000)
+    built, counts = qduet.cli.train.build(job, None), []
+    blank = np.zeros((program.MAX_BLOCKS, 4), np.float32)
+
+    def advance(runs, step, count):
+        counts.append(count)
+        return runs, agents.Losses(blank, blank, blank)
+
+    planted = built._replace(
+        warm_up=lambda runs: runs,
+        advance=advance,
+        settled=lambda runs, step: runs.params,
+        evaluate=lambda params, step, check: {"return_mean": np.zeros(4)},
+    )
+    assert trainer.train(job, planted, tmp_path).finished
+    assert (sum(counts), max(counts)) == (119, program.MAX_BLOCKS)
 
 
 def test_seeds_and_agents_differ(whole):
@@ -515,6 +536,25 @@ def test_a_start_that_failed_leaves_the_directory_to_other_settings(place, tmp_p
     (tmp_path / runs.CONFIG).write_text(json.dumps({**job.config({}), "seeds": [0, 1, 2]}))
     found = resuming.examine(tmp_path, job, {})
     assert (found.config, found.resumes, found.finished) == (job.config({}), False, False)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"format": 2}, {"kind": "sweep"}, {"steps": None}, {"agents": [{}]}, {"provenance": None}],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_configuration_of_something_else_is_left_alone(place, tmp_path, change):
+    job = small_job()
+    (tmp_path / runs.CONFIG).write_text(json.dumps(job.config({}) | change))
+    with pytest.raises(InputError, match="is not what this version of qduet train writes"):
+        resuming.examine(tmp_path, job, {})
+
+
+def test_a_checkpoint_without_its_configuration_is_left_alone(place, tmp_path):
+    checkpoint.path_of(tmp_path).parent.mkdir()
+    checkpoint.path_of(tmp_path).touch()
+    with pytest.raises(InputError, match=r"has a checkpoint but no config.json; restore that"):
+        resuming.examine(tmp_path, small_job(), {})
 
 
 def test_a_finished_job_without_checkpoint_cannot_go_on(whole, place, refused):
