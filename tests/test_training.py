@@ -16,6 +16,7 @@ from qduet.training import Adam, Setting
 
 SETTING = Setting(make("MinAtar/Breakout-v1"), make_agent("rdq", capacity=400))
 WARM_UP = jax.jit(jax.vmap(functools.partial(training.warm_up, SETTING)))
+ITERATION = jax.jit(jax.vmap(functools.partial(training.iteration, SETTING), (0, 0, None, 0)))
 
 
 def start(seeds, agent=SETTING.agent):
@@ -166,8 +167,7 @@ def iterated(hypers, runs, step):
     """The runs after one iteration, with words from each run's own key."""
     shape = (training.words_per_iteration(SETTING),)
     words = jax.vmap(lambda key: jax.random.bits(jax.random.fold_in(key, step), shape))(runs.key)
-    one = jax.jit(jax.vmap(functools.partial(training.iteration, SETTING), (0, 0, None, 0)))
-    return one(hypers, runs, jnp.int32(step), words)
+    return ITERATION(hypers, runs, jnp.int32(step), words)
 
 
 def test_blocks_are_their_iterations_one_by_one(warm):
