@@ -115,6 +115,13 @@ def test_the_directory_is_what_others_read(whole):
     assert (np.diff(elapsed, axis=1) > 0).all()
 
 
+def plant_clock(monkeypatch, seconds):
+    """Whatever the trainer times takes it so many seconds."""
+    ticks = itertools.count(step=seconds).__next__
+    planted = types.SimpleNamespace(perf_counter=ticks, monotonic=time.monotonic)
+    monkeypatch.setattr(trainer, "time", planted)
+
+
 def test_rows_and_weights_are_of_the_settled_weights_and_of_the_losses(
     place, tmp_path, monkeypatch
 ):
@@ -125,8 +132,7 @@ def test_rows_and_weights_are_of_the_settled_weights_and_of_the_losses(
     """
     small = tuple((name, agents.AGENTS[name]) for name in ("rdq", "dqn"))
     job = Job("MinAtar/Breakout-v1", small, (0, 1), 1200, 600, 5)
-    ticks = types.SimpleNamespace(perf_counter=itertools.count().__next__, monotonic=time.monotonic)
-    monkeypatch.setattr(trainer, "time", ticks)
+    plant_clock(monkeypatch, 1.0)
     built = qduet.cli.train.build(job, None)
     first, seen = jax.tree.map(np.asarray, built.start().params), {}
     blank = np.zeros((program.MAX_BLOCKS, 4), np.float32)
@@ -159,8 +165,9 @@ def test_rows_and_weights_are_of_the_settled_weights_and_of_the_losses(
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b[3] + 1200), found, first)
 
 
-def test_a_call_takes_no_more_blocks_than_it_can_record(place, tmp_path):
+def test_a_call_takes_no_more_blocks_than_it_can_record(place, tmp_path, monkeypatch):
     """119 blocks of a planted program, which are done at once."""
+    plant_clock(monkeypatch, 1e-6)
     job = dataclasses.replace(small_job(), steps=12_000, evaluate_every=12_000)
     built, counts = qduet.cli.train.build(job, None), []
     blank = np.zeros((program.MAX_BLOCKS, 4), np.float32)
@@ -293,10 +300,12 @@ def test_a_deadline_and_signals_ask_to_stop():
             os.kill(os.getpid(), signal.SIGINT)
     assert signal.getsignal(signal.SIGTERM) == before
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    with Stop() as stop:
-        os.kill(os.getpid(), signal.SIGTERM)
-        assert not stop.asked()
-    signal.signal(signal.SIGTERM, before)
+    try:
+        with Stop() as stop:
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert not stop.asked()
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 # --- What is refused, with nothing lost ----------------------------------------------------------
