@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from qduet import tensors
-from qduet.errors import InputError
+from qduet.errors import InputError, parse_json
 from qduet.job import Job
 from qduet.program import Program
 from qduet.provenance import versions
@@ -69,9 +69,9 @@ def load(directory: Path, job: Job, program: Program) -> State:
     try:
         _check(path, metadata, "job", to_json(job.identity()), "settings")
         _check(path, metadata, "versions", to_json(_versions()), "versions")
-        plain = json.loads(metadata["state"])
+        plain = parse_json(metadata["state"])
         plain = {name: plain[name] for name in PLAIN}
-    except (KeyError, TypeError, json.JSONDecodeError, RecursionError):
+    except (KeyError, TypeError, json.JSONDecodeError):
         raise tensors.damaged(path) from None
     sums = np.zeros((3, len(job.members)))
     whole = tensors.fit({"runs": program.shapes, "sums": sums}, arrays, path)

@@ -5,6 +5,7 @@ any work is done; the command prints its message and exits with code 2.
 """
 
 import difflib
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -20,6 +21,14 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> InputError:
     near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
     hint = f"did you mean '{by_lower[near[0]]}'? " if near else ""
     return InputError(f"unknown {kind} '{name}': {hint}allowed: {', '.join(names)}")
+
+
+def parse_json(text: str | bytes) -> Any:
+    """What a file says, or `json.JSONDecodeError`, also where it is nested beyond all measure."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise json.JSONDecodeError("Nested too deeply", "", 0) from None
 
 
 def out_of_memory(error: BaseException) -> bool:

@@ -13,7 +13,6 @@ import base64
 import binascii
 import dataclasses
 import hashlib
-import json
 import math
 import zlib
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from qduet import agents
-from qduet.errors import InputError
+from qduet.errors import InputError, parse_json
 from qduet.minatar import ACTION_NAMES, Environment, game_of, make, render
 from qduet.recording import MOST_FRAMES, Recording, Steps, returns_to_go
 from qduet.store import to_json, write_atomically
@@ -148,8 +147,8 @@ def read(path: Path) -> Recording:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from None
     try:
-        return parse(json.loads(content))
-    except (ValueError, RecursionError) as error:
+        return parse(parse_json(content))
+    except ValueError as error:
         reason = str(error) if isinstance(error, InputError) else "it is not a JSON document"
         raise InputError(f"{path} is not a recording of qduet watch: {reason}") from None
 

@@ -7,14 +7,13 @@ and no checkpoint can make again.
 
 import contextlib
 import dataclasses
-import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 from qduet import checkpoint, runs, weights
-from qduet.errors import InputError
+from qduet.errors import InputError, parse_json
 from qduet.job import Job
 from qduet.store import check_writable, difference, to_json
 
@@ -130,12 +129,12 @@ def continued(config: Mapping[str, Any], commit: str | None, step: int) -> dict[
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
+        config = parse_json(path.read_text(encoding="utf-8"))
         if config["format"] != runs.FORMAT or config["kind"] != "train":
             raise ValueError
         _ = int(config["steps"]), [a["label"] for a in config["agents"]]
         _ = [change["commit"] for change in config["provenance"].get("continued", [])]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise InputError(
             f"{path} is not what this version of qduet train writes; choose another directory"
         ) from None

@@ -17,7 +17,6 @@ import csv
 import dataclasses
 import hashlib
 import io
-import json
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qduet.errors import InputError, unknown_name
+from qduet.errors import InputError, parse_json, unknown_name
 from qduet.store import to_json, write_atomically
 
 FORMAT = 1
@@ -208,9 +207,9 @@ def load(directory: Path, *, check: bool = True) -> Runs:
     texts = _unedited(directory) if check else _texts(directory)
     damaged = InputError(f"{directory} is damaged: its files are not what qduet train writes")
     try:
-        runs = Runs(directory, json.loads(texts[CONFIG]), read_table(texts[EVALUATIONS]))
+        runs = Runs(directory, parse_json(texts[CONFIG]), read_table(texts[EVALUATIONS]))
         written = runs.config["format"]
-    except (ValueError, KeyError, TypeError, RecursionError, csv.Error):
+    except (ValueError, KeyError, TypeError, csv.Error):
         raise damaged from None
     if written != FORMAT:
         raise InputError(

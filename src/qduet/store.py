@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from qduet.errors import InputError
+from qduet.errors import InputError, parse_json
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -143,7 +143,7 @@ def read_cell(path: Path, settings: Any) -> dict[str, np.ndarray] | None:
 def open_cell(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The arrays of a cell and the settings that made it, whatever they are."""
     arrays, stored = _open(path)
-    return arrays, json.loads(stored)
+    return arrays, parse_json(stored)
 
 
 def _open(path: Path) -> tuple[dict[str, np.ndarray], str]:
@@ -193,11 +193,11 @@ def check_settings(path: Path, settings: Any) -> None:
     text = to_json(settings)
     try:
         stored = path.read_text(encoding="utf-8")
-        json.loads(stored)
+        parse_json(stored)
     except FileNotFoundError:
         write_atomically(path, text.encode())
         return
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         raise _damaged(path) from None
     if stored != text:
         raise InputError(

@@ -20,7 +20,7 @@ import numpy as np
 import qduet
 from qduet import agents, networks, tensors
 from qduet.agents import Agent
-from qduet.errors import InputError
+from qduet.errors import InputError, parse_json
 from qduet.minatar import canonical_id, game_of, make
 from qduet.networks import Params
 
@@ -69,11 +69,11 @@ def load(path: Path) -> Weights:
     arrays, metadata = tensors.read(path)
     try:
         env_id = canonical_id(metadata["env"])
-        agent = agents.from_fields(json.loads(metadata["agent"]))
+        agent = agents.from_fields(parse_json(metadata["agent"]))
         label, seed, step = metadata["label"], int(metadata["seed"]), int(metadata["step"])
     except InputError as error:
         raise InputError(f"{path} cannot be used: {error}") from None
-    except (KeyError, TypeError, ValueError, RecursionError):
+    except (KeyError, TypeError, ValueError):
         raise InputError(f"{path} holds no weights of a qduet agent") from None
     return Weights(tensors.fit(_template(env_id), arrays, path), agent, env_id, label, seed, step)
 

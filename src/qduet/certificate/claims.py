@@ -13,7 +13,6 @@ The claims on tabular experiments and on theory are taken from what ``qduet repr
 theory --out`` wrote: `findings` and `theory` hold their tests.
 """
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +21,7 @@ import numpy as np
 
 from qduet import published
 from qduet.certificate.cells import ALPHA, holm_among, measure
-from qduet.errors import InputError
+from qduet.errors import InputError, parse_json
 from qduet.published import title
 from qduet.runs import Runs
 from qduet.stats import Interval, welch_interval, welch_test
@@ -194,10 +193,10 @@ def _read(path: Path | None) -> Mapping[str, Any] | None:
     if path is None or not path.exists():
         return None
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = parse_json(path.read_text(encoding="utf-8"))
         if not isinstance(document, dict):
             raise ValueError
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         raise InputError(f"{path} is damaged; delete it and run again to make it anew") from None
     return document
 

@@ -3,9 +3,9 @@
     with insistent():
         compute()
 
-Python raises `KeyboardInterrupt` wherever the main thread happens to be. If C code has called it
-there, the exception may be dropped without a word, and the program goes on: a callback of the
-garbage collector does that (jax has one), and so does the loading of some of jax's modules.
+Python raises `KeyboardInterrupt` wherever the main thread happens to be. In a function that C code
+has called, that code may drop the exception without a word, and the program goes on. It happens in
+callbacks of the garbage collector (jax has one) and while some of jax's modules are loaded.
 """
 
 import contextlib
@@ -23,8 +23,9 @@ PERIOD = 0.1
 def insistent() -> Iterator[None]:
     """Ctrl-C raises `KeyboardInterrupt`, again and again until that has left the block.
 
-    Cleaning up on the way out is not disturbed, except by another Ctrl-C. For the main thread of a
-    process that can be interrupted; one that ignores Ctrl-C, as under nohup, goes on ignoring it.
+    Cleaning up on the way out is not disturbed, except by another Ctrl-C. For the main thread. A
+    process that ignores Ctrl-C, as under nohup, goes on ignoring it; without Unix's timers, Ctrl-C
+    is Python's own.
     """
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN or not hasattr(signal, "setitimer"):
         yield

@@ -9,7 +9,6 @@ JSON that `qduet theory --out` and the figures leave, recordings of `qduet watch
 
 import contextlib
 import dataclasses
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from qduet import runs
-from qduet.errors import InputError
+from qduet.errors import InputError, parse_json
 from qduet.experiments import FIGURES
 
 THEORY = "theory.json"
@@ -85,8 +84,8 @@ def _sort_in(found: Found, folder: Path, names: set[str]) -> None:
 def read_json(path: Path) -> dict[str, Any]:
     """The JSON document of a file; `InputError` if it is none."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        document = parse_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
         raise InputError(f"{path} is damaged: it is not JSON") from None
     if not isinstance(document, dict):
         raise InputError(f"{path} is damaged: it holds no settings or results")

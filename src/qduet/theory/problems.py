@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from qduet.errors import InputError
+from qduet.errors import InputError, parse_json
 from qduet.mdp import MDP, Floats, check_distribution, check_policy, garnet, uniform_policy
 
 MAX_STATES = 20
@@ -123,7 +123,7 @@ def problem_json(problem: Problem, **notes: Any) -> bytes:
 def load_problem(path: Path) -> Problem:
     """The problem that `problem_json` wrote to `path`."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = parse_json(path.read_text(encoding="utf-8"))
         if content["format"] != _FORMAT:
             raise InputError(f"{path} is not a problem of this version: {content['format']!r}")
         mdp = MDP(**{field.name: content[field.name] for field in dataclasses.fields(MDP)})
@@ -134,7 +134,7 @@ def load_problem(path: Path) -> Problem:
         raise
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} does not hold a problem: {error!r}") from None
     if seed < 0:
         raise InputError(f"{path}: seed must be at least 0; it is {seed}")
