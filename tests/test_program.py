@@ -37,3 +37,16 @@ def test_every_run_starts_with_weights_as_its_agent_has_them(monkeypatch):
     uniform = program.build(Job("MinAtar/Breakout-v1", two, (0,))).start()
     assert uniform.conv.tolist() == [True, True]
     assert uniform.streams.tolist() == [True, False]
+
+
+def test_compiler_options_that_xla_does_not_know_are_left_out(monkeypatch):
+    options = {"xla_cpu_no_such_option": "1", "xla_cpu_prefer_vector_width": "256"}
+    monkeypatch.setattr(program, "CPU_OPTIONS", options)
+    found = program.compiler_options(jax.devices("cpu")[0])
+    assert found == {"xla_cpu_prefer_vector_width": "256"}
+
+
+def test_five_runs_use_one_of_four_devices():
+    assert [len(program.dividing([None] * 4, n)) for n in (1, 2, 3, 5, 6, 8, 90)] == [
+        *(1, 2, 3, 1, 3, 4, 3)
+    ]
