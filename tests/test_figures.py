@@ -1,13 +1,24 @@
 import dataclasses
+import itertools
 import json
+import re
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from qduet.experiments import FIGURES, run
 from qduet.figures.drawn import drawn, save_data
-from qduet.figures.style import COLOURS, LABELS, colour, cut_axis, in_percent, look_of, rendered
+from qduet.figures.style import (
+    COLOURS,
+    LABELS,
+    cut_axis,
+    in_percent,
+    look_of,
+    look_of_rule,
+    rendered,
+)
 from qduet.figures.tabular import tabular_figure
 from qduet.rules import RULES
 from qduet.summary import summarise_all
@@ -63,6 +74,68 @@ def test_a_held_out_auc_outside_the_panel_is_shown_at_its_edge(results, far):
     assert [(*line.get_xdata(), *line.get_ydata()) for line in triangles] == [(18, top)]
     crosses = [line for line in right.lines if line.get_marker() == "x"]
     assert sorted(len(line.get_xdata()) for line in crosses) == [1, 2, 2]
+
+
+def with_step_sizes(results, step_sizes):
+    """The same curves, as if they were of the last few of these step sizes."""
+    chosen = dataclasses.replace(results.experiment, log_step_sizes=tuple(np.log(step_sizes)))
+    cells = {
+        n: {
+            name: curves._replace(
+                percent=curves.percent[:, -len(step_sizes) :].copy(),
+                diverged_at=curves.diverged_at[:, -len(step_sizes) :].copy(),
+            )
+            for name, curves in by_rule.items()
+        }
+        for n, by_rule in results.cells.items()
+    }
+    return results._replace(experiment=chosen, cells=cells)
+
+
+@pytest.mark.parametrize(
+    ("step_sizes", "told"),
+    [
+        ([0.05, 0.1, 0.2, 0.4, 0.8], ["0.05", "0.1", "0.2", "0.5"]),
+        ([0.2, 0.25, 0.3, 0.4], ["0.2", "0.25", "0.3", "0.35", "0.4"]),
+        ([0.3], ["0.1", "0.2", "0.5", "1"]),
+        ([0.005, 0.05, 0.5], ["10^{-2}", "10^{-1}"]),
+    ],
+)
+def test_ticks_of_a_short_grid_of_step_sizes_do_not_collide(results, step_sizes, told):
+    coarse = with_step_sizes(results, step_sizes)
+    figure = tabular_figure(coarse, summarise_all(coarse))
+    FigureCanvasAgg(figure).draw()
+    axis = figure.axes[1].xaxis
+    low, high = axis.get_view_interval()
+    ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+    texts = [tick.label1.get_text() for tick in ticks]
+    assert [re.sub(r"\$(\\mathdefault)?{(.*)}\$", r"\2", text) for text in texts] == told
+    assert not any(tick.label1.get_text() for tick in axis.get_minor_ticks())
+    boxes = [tick.label1.get_window_extent() for tick in ticks]
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
+
+
+def test_where_runs_diverge_the_line_of_step_sizes_ends(results):
+    coarse = with_step_sizes(results, [0.2, 0.4, 0.8])
+    curves = coarse.cells[18]["qvmax"]
+    curves.percent[0, 2, -1] = np.inf
+    curves.diverged_at[0, 2] = 200
+    axes = tabular_figure(coarse, summarise_all(coarse)).axes[1]
+    lines = [line for line in axes.lines if len(line.get_xdata()) == 3]
+    (line,) = [line for line in lines if line.get_color() == COLOURS["qvmax"]]
+    np.testing.assert_array_equal(np.isfinite(line.get_ydata()), [True, True, False])
+
+
+def test_a_best_step_size_at_the_edge_of_the_grid_is_told_in_the_legend(results):
+    def legend(step_sizes):
+        coarse = with_step_sizes(results, step_sizes)
+        for curves in coarse.cells[18].values():
+            curves.percent[:] = np.linspace(90, 10, len(step_sizes))[None, :, None]
+        figure = tabular_figure(coarse, summarise_all(coarse))
+        return [text.get_text() for text in figure.legends[0].get_texts()]
+
+    assert legend([0.2, 0.4, 0.8])[0] == "Q-learning (α = 0.8, edge of the grid)"
+    assert legend([0.25, 0.5, 1.0])[0] == "Q-learning (α = 1)"
 
 
 def test_every_axis_has_a_label_and_every_rule_a_legend(results, figure):
@@ -123,15 +196,34 @@ def test_an_axis_is_not_cut_through_an_interval(wide, cut):
 def test_every_rule_has_a_label_and_a_colour():
     assert COLOURS.keys() >= RULES.keys()
     assert LABELS.keys() >= RULES.keys()
-    names = ("q_learning", "mine", "yours")
-    assert len({colour(name, names) for name in names}) == 3
 
 
 def test_no_two_rules_look_the_same_in_one_figure():
-    names = tuple(RULES)
-    looks = {(look.colour, look.style) for look in (look_of(name, names) for name in names)}
-    assert len(looks) == len(names)
-    assert look_of("expected_sarsa", ("expected_sarsa", "qv_learning")).style == "-"
+    own = ("rdq-share-0.25", "rdq", "dqn-mine", "hard_rdq-mine", "soft_rdq-beta-mine")
+    names = (*RULES, "soft_rdq-beta-0.001", "soft_rdq-beta-1e-05", *own)
+    looks = [look_of_rule(name, names) for name in names]
+    assert len({(look.colour, look.style) for look in looks}) == len(names)
+    assert {look.style for look in looks[-5:]} == {"-"}
+    assert look_of_rule("expected_sarsa", ("expected_sarsa", "qv_learning")).style == "-"
+
+
+@pytest.mark.parametrize("name", ["rdq-share-0.25", "rdq", "hard_rdq-mine", "mine@home"])
+def test_a_rule_of_ones_own_keeps_its_name_and_takes_no_colour_of_the_papers(name):
+    look = look_of_rule(name, ("hard_rdq", name))
+    assert look.label == name
+    assert look.colour not in COLOURS.values()
+
+
+def test_a_rule_looks_the_same_in_whatever_order_the_rules_come():
+    """The figure has them in the order of the user's code, the page in that of the files."""
+    names = ("q_learning", "soft_rdq-beta-1e-05", "soft_rdq-beta-0.001", "double_q", "averaged_q")
+    for name in names:
+        look = look_of_rule(name, names)
+        turned = look_of_rule(name, names[::-1])
+        assert look[:3] == turned[:3]
+        assert (look.row, turned.row) == (names.index(name), names[::-1].index(name))
+    assert look_of_rule(names[1], names).label == "Soft RDQ (β = 1e-05)"
+    assert [look_of_rule(name, names).style for name in names[1:3]] == ["-", "--"]  # by β
 
 
 def test_names_beyond_the_spare_colours_are_told_apart_by_line_styles():

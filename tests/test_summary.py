@@ -39,3 +39,20 @@ def test_in_the_reference_protocol_curves_are_cut_off_too():
     """Where every step size diverges, the best one's curve is what the released code draws."""
     found = summarise(curves(*[(np.inf,) * 3] * 2), STEP_SIZES, "reference")
     np.testing.assert_array_equal(found.curves, [[100, 1e9]] * 2)
+
+
+@pytest.mark.parametrize(
+    ("aucs", "step_sizes", "edge"),
+    [
+        ((30, 20, 10), STEP_SIZES, True),
+        ((10, 20, 30), STEP_SIZES, True),
+        ((30, 10, 20), STEP_SIZES, False),
+        ((30, 20, 10), np.array([0.25, 0.5, 1.0]), False),  # 1 is the natural end
+        ((np.inf,) * 3, STEP_SIZES, False),  # none is best
+        ((30,), STEP_SIZES[:1], False),  # no grid
+    ],
+)
+def test_a_best_step_size_at_an_end_of_the_grid_is_at_its_edge(aucs, step_sizes, edge):
+    found = summarise(curves(aucs, aucs), step_sizes, "paper")
+    assert found.best_at_edge is edge
+    assert table({2: {"mine": found}})[0]["best_at_edge"] is edge

@@ -38,6 +38,16 @@ class RuleSummary(NamedTuple):
         return float(self.step_sizes[self.best.which])
 
     @property
+    def best_at_edge(self) -> bool:
+        """Whether one beyond the grid, smaller or larger, might be better still.
+
+        1 is no such edge: beyond it a step goes past its target.
+        """
+        last = len(self.step_sizes) - 1
+        at_end = last > 0 and self.best.which in (0, last) and np.isfinite(self.best.auc.mean)
+        return bool(at_end and not np.isclose(self.best_step_size, 1.0))
+
+    @property
     def best_aucs(self) -> np.ndarray:
         """``[seeds]``: the AUCs at the best step size."""
         return self.aucs[:, self.best.which]
@@ -103,6 +113,7 @@ def table(summary: Summary) -> list[dict[str, Any]]:
                     "actions": num_actions,
                     "rule": name,
                     "best_step_size": s.best_step_size,
+                    "best_at_edge": s.best_at_edge,
                     "auc": s.best.auc,
                     "auc_held_out": s.held_out and s.held_out.auc,
                     "held_out_step_size": s.held_out and float(s.step_sizes[s.held_out.which]),

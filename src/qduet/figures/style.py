@@ -5,6 +5,7 @@ readers with colour-vision deficiencies can tell apart; line styles tell familie
 """
 
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from qduet.published import AGENTS
 from qduet.store import write_atomically
 
 COLOURS = {
@@ -76,20 +78,9 @@ _SETTINGS: dict[Any, Any] = {
 }
 
 
-def colour(name: str, names: tuple[str, ...] = ()) -> str:
-    """The colour of a rule or agent; unknown `names` get spare ones, in order."""
-    return COLOURS.get(name) or SPARE_COLOURS[_rank(name, names) % len(SPARE_COLOURS)]
-
-
-def style(name: str, names: tuple[str, ...] = ()) -> str:
-    """Its line style, which tells unknown `names` apart that have the same spare colour."""
-    return STYLES[_rank(name, names) // len(SPARE_COLOURS) % len(STYLES)]
-
-
-def _rank(name: str, names: tuple[str, ...]) -> int:
-    """Its place among the unknown `names`; 0 for a known one."""
-    unknown = [other for other in names if other not in COLOURS]
-    return unknown.index(name) if name in unknown else 0
+def colour(name: str) -> str:
+    """The colour of a rule or agent of the project; of another one, the first spare colour."""
+    return COLOURS.get(name, SPARE_COLOURS[0])
 
 
 def label(name: str) -> str:
@@ -108,52 +99,86 @@ class Look(NamedTuple):
     """Its place among the others."""
 
 
-def look_of(name: str, names: Sequence[str]) -> Look:
-    """The look of `name` among `names`: colour by family, line style by what follows it.
+def look_of(agent: str, agents: Sequence[str]) -> Look:
+    """The look of `agent` among `agents`: colour by family, line style by what follows it.
 
-    ``soft_rdq-beta-0.001`` and ``dqn-init`` are variants of their families, ``dqn@b`` is the DQN of
+    ``rdq-beta-0.001`` and ``dqn-init`` are variants of their families, ``dqn@b`` is the DQN of
     directory b.
     """
-    family, variant, origin = _parts(name)
-    families = tuple(dict.fromkeys(_parts(other).family for other in names))
-    shade, line = colour(family, families), style(family, families)
-    if variant or origin:
+    return _look(_agent(agent), [_agent(other) for other in agents])
+
+
+def look_of_rule(rule: str, rules: Sequence[str]) -> Look:
+    """The look of `rule` among `rules`, whose order does not matter: results do not keep it.
+
+    A rule of the reader's own keeps its name; ``soft_rdq-beta-0.001`` is a variant of Soft RDQ.
+    """
+    ordered = sorted(map(_rule, rules), key=lambda parts: (parts.family, parts.beta))
+    return _look(_rule(rule), ordered)._replace(row=rules.index(rule))
+
+
+class _Parts(NamedTuple):
+    """A name: ``FAMILY[-VARIANT][@ORIGIN]``."""
+
+    family: str
+    known: bool
+    """Whether the family is one of the project's, with a colour and a label."""
+    variant: str = ""
+    origin: str = ""
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """What follows the family."""
+        return self.variant, self.origin
+
+    @property
+    def beta(self) -> float:
+        """The β that the variant is, if it is one."""
+        return float(self.variant.removeprefix("beta-") or 0)
+
+
+def _agent(name: str) -> _Parts:
+    base, _, origin = name.partition("@")
+    family, _, variant = base.partition("-")
+    if family in AGENTS and variant:
+        return _Parts(family, True, variant, origin)
+    return _Parts(base, base in AGENTS, origin=origin)
+
+
+def _rule(name: str) -> _Parts:
+    found = re.fullmatch(r"(\w+)-(beta-\d+(\.\d+)?(e[+-]\d+)?)", name)
+    rules = COLOURS.keys() - AGENTS
+    if found and found[1] in rules:
+        return _Parts(found[1], True, found[2])
+    return _Parts(name, name in rules)
+
+
+def _look(name: _Parts, names: Sequence[_Parts]) -> Look:
+    own = list(dict.fromkeys(other.family for other in names if not other.known))
+    rank = 0 if name.known else own.index(name.family)
+    shade = COLOURS[name.family] if name.known else SPARE_COLOURS[rank % len(SPARE_COLOURS)]
+    line = STYLES[rank // len(SPARE_COLOURS) % len(STYLES)]
+    if any(name.kind):
         rank = _rank_of_kind(name, names)
         line = STYLES[rank % len(STYLES)]
         if rank >= len(STYLES):
             shade = SPARE_COLOURS[-(rank // len(STYLES)) % len(SPARE_COLOURS)]
-    elif family in ("bc_qvmax", "expected_sarsa") and "q_learning" in families:
+    elif name.family in ("bc_qvmax", "expected_sarsa") and _Parts("q_learning", True) in names:
         line = "--"  # so that Q-learning shows: it coincides with the one, and looks like the other
-    details = ", ".join(filter(None, (variant.replace("beta-", "β = "), origin)))
-    text = label(family) + (f" ({details})" if details else "")
-    return Look(text, shade, line, names.index(name))
+    details = ", ".join(filter(None, (name.variant.replace("beta-", "β = "), name.origin)))
+    text = label(name.family) if name.known else name.family
+    return Look(text + (f" ({details})" if details else ""), shade, line, names.index(name))
 
 
-def _rank_of_kind(name: str, names: Sequence[str]) -> int:
+def _rank_of_kind(name: _Parts, names: Sequence[_Parts]) -> int:
     """The place of a name's variant and origin: among all, or if that is ambiguous, its family's.
 
     Without the plain ones, unless the family has one.
     """
-    parts = [_parts(other) for other in names]
-    family, variant, origin = _parts(name)
-    own = list(dict.fromkeys(p[1:] for p in parts if p.family == family))
-    every = list(dict.fromkeys(p[1:] for p in parts if p[1:] in own or any(p[1:])))
+    own = list(dict.fromkeys(other.kind for other in names if other.family == name.family))
+    every = list(dict.fromkeys(o.kind for o in names if o.kind in own or any(o.kind)))
     ranks = {every.index(other) % len(STYLES) for other in own}
-    return (every if len(ranks) == len(own) else own).index((variant, origin))
-
-
-class _Parts(NamedTuple):
-    family: str
-    variant: str
-    origin: str
-
-
-def _parts(name: str) -> _Parts:
-    """``FAMILY[-VARIANT][@ORIGIN]``; only known families have variants."""
-    base, _, origin = name.partition("@")
-    family, _, variant = base.partition("-")
-    known = family in COLOURS and variant
-    return _Parts(family, variant, origin) if known else _Parts(base, "", origin)
+    return (every if len(ranks) == len(own) else own).index(name.kind)
 
 
 def cut_axis(axes: Axes) -> None:

@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from qduet import stats
 from qduet.experiments import Results
-from qduet.figures.style import Look, house_style, in_percent, look_of
+from qduet.figures.style import Look, house_style, in_percent, look_of_rule
 from qduet.stats import Interval
 from qduet.summary import RuleSummary, Summary
 
@@ -19,9 +21,9 @@ def tabular_figure(results: Results, summary: Summary) -> Figure:
     """The paper's three panels for one experiment, or the first two of them with a single |A|.
 
     Left: error curves at each rule's best step size, with 95 % bands over seeds. Centre: AUC of
-    each step size, dashed at the least one, open circles on top where runs diverged. Right: best
-    AUC as |A| grows. Crosses, in the last panel, show the AUC of a step size chosen on the other
-    half of the seeds; triangles at its top edge those that lie outside of it.
+    each step size, dashed at the least one, open circles on top where runs diverged, which ends the
+    line. Right: best AUC as |A| grows. Crosses, in the last panel, show the AUC of a step size
+    chosen on the other half of the seeds; triangles at its top edge those that lie outside of it.
     """
     experiment = results.experiment
     shown = experiment.actions[-1]
@@ -34,7 +36,7 @@ def tabular_figure(results: Results, summary: Summary) -> Figure:
         centre_top = _top(i for rule in summary[shown].values() for i in rule.intervals)
         top = _top(rule.best.auc for by_rule in summary.values() for rule in by_rule.values())
         for name in results.rules:
-            look, rule = look_of(name, results.rules), summary[shown][name]
+            look, rule = look_of_rule(name, results.rules), summary[shown][name]
             _draw_curve(left, experiment.points, rule, look)
             _draw_step_sizes(centre, rule, look)
             for right in rest:
@@ -47,6 +49,7 @@ def tabular_figure(results: Results, summary: Summary) -> Figure:
         left.set_xlim(0, experiment.steps)
         _finish(centre, "Step size α", "AUC", f"Step-size sweep, |A| = {shown}")
         centre.set_ylim(0, centre_top)
+        _step_size_ticks(centre.xaxis, experiment.step_sizes)
         for right in rest:
             _finish(right, "Number of actions |A|", "Best AUC", "Scaling with the action set")
             right.set_ylim(0, top)
@@ -79,7 +82,8 @@ def _marks() -> list[Line2D]:
 
 def _draw_curve(axes: Axes, points: np.ndarray, rule: RuleSummary, look: Look) -> None:
     mean, low, high = stats.band(rule.curves)
-    text = f"{look.label} (α = {rule.best_step_size:.2g})"
+    edge = ", edge of the grid" if rule.best_at_edge else ""
+    text = f"{look.label} (α = {rule.best_step_size:.2g}{edge})"
     axes.plot(points, mean, color=look.colour, linestyle=look.style, label=text)
     axes.fill_between(points, low, high, color=look.colour, alpha=0.2, linewidth=0)
 
@@ -88,7 +92,7 @@ def _draw_step_sizes(axes: Axes, rule: RuleSummary, look: Look) -> None:
     mean = np.array([interval.mean for interval in rule.intervals])
     low = np.array([interval.low for interval in rule.intervals])
     high = np.array([interval.high for interval in rule.intervals])
-    mean[~np.isfinite(mean)] = 1e6  # the line leaves the panel where runs diverge
+    mean[~np.isfinite(mean)] = np.nan
     axes.plot(rule.step_sizes, mean, color=look.colour, linestyle=look.style)
     axes.fill_between(rule.step_sizes, low, high, color=look.colour, alpha=0.2, linewidth=0)
     axes.axhline(rule.best.auc.mean, color=look.colour, linestyle="--", linewidth=0.8)
@@ -133,6 +137,18 @@ def _top(aucs: Iterable[Interval]) -> float:
     """The upper end of an AUC axis: all means that are finite, but no more than 150 %."""
     means = [interval.mean for interval in aucs if np.isfinite(interval.mean)]
     return float(np.clip(1.08 * max(means, default=100.0), 10.0, 150.0))
+
+
+def _step_size_ticks(axis: Axis, step_sizes: np.ndarray) -> None:
+    """Labels powers of ten; of a grid with fewer than two of them 1, 2 and 5, or round numbers."""
+    low, high = np.log10([step_sizes.min() * (1 - 1e-9), step_sizes.max() * (1 + 1e-9)])
+    axis.set_minor_formatter(NullFormatter())
+    if np.floor(high) > np.ceil(low):
+        return
+    steps = (1, 2, 5)
+    narrow = len(step_sizes) > 1 and high - low < np.log10(5)
+    axis.set_major_locator(MaxNLocator(5, steps=(*steps, 10)) if narrow else LogLocator(subs=steps))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def _finish(axes: Axes, x: str, y: str, title: str) -> None:

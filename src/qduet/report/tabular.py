@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from qduet import stats
-from qduet.figures.style import look_of
+from qduet.figures.style import look_of_rule
 from qduet.report import tabular_text
 from qduet.report.cells import Loaded
 from qduet.report.chart import Part, finite, group, series
@@ -40,7 +40,7 @@ def show(loaded: Loaded, name: str) -> Part:
             },
         ],
         "groups": [
-            group(rule, look_of(rule, loaded.results.rules)) for rule in loaded.results.rules
+            group(rule, look_of_rule(rule, loaded.results.rules)) for rule in loaded.results.rules
         ],
         "seeds": experiment.seeds > 1,
         "log": True,
@@ -75,7 +75,7 @@ def _curves(loaded: Loaded) -> dict[str, Any]:
                     rule,
                     experiment.points,
                     *stats.band(summary.curves),
-                    note=f"α = {summary.best_step_size:.4f}",
+                    note=f"α = {tabular_text.best_step_size(summary)}",
                     when={"actions": str(n), "step_size": BEST},
                     seeds=summary.curves[:, ::every] if experiment.seeds > 1 else None,
                     seed_x=experiment.points[::every],

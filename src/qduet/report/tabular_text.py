@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from qduet.experiments import TabularExperiment
-from qduet.figures.style import look_of
+from qduet.figures.style import look_of_rule
 from qduet.mdp import FOUR_STATE
 from qduet.report.cells import Loaded
 from qduet.report.chart import Fact, Part
@@ -75,7 +75,7 @@ def caption(loaded: Loaded) -> Raw:
     many = loaded.results.experiment.actions[-1]
     rules = loaded.results.rules
     parts = [
-        f"{look_of(rule, rules).label} {_least(s)}{_lost(s)}"
+        f"{look_of_rule(rule, rules).label} {_least(s)}{_lost(s)}"
         for rule, s in loaded.summary[many].items()
     ]
     text = (
@@ -100,7 +100,13 @@ def _other_panels(loaded: Loaded) -> str:
 def _least(summary: RuleSummary) -> str:
     if np.isinf(summary.best.auc.mean):
         return "diverged at every step size"
-    return f"{summary.best.auc} % at α = {summary.best_step_size:.4f}"
+    return f"{summary.best.auc} % at α = {best_step_size(summary)}"
+
+
+def best_step_size(summary: RuleSummary) -> str:
+    """The best α, and whether one beyond the grid might be better."""
+    edge = ", edge of the grid" if summary.best_at_edge else ""
+    return f"{summary.best_step_size:.4f}{edge}"
 
 
 def _lost(summary: RuleSummary) -> str:
@@ -129,7 +135,7 @@ def numbers(loaded: Loaded) -> Raw:
             [
                 str(row["actions"]),
                 row["rule"],
-                f"{row['best_step_size']:.4f}",
+                best_step_size(loaded.summary[row["actions"]][row["rule"]]),
                 str(row["auc"]),
                 str(row["auc_held_out"] or "–"),
                 str(row["auc_minus_first_rule"] or "–"),
