@@ -75,6 +75,18 @@ def test_one_seed_has_no_interval(tmp_path, capsys, labels):
     assert found["by_game"][0]["mean"]["low"] is None
 
 
+@pytest.mark.parametrize(
+    ("seeds", "told"), [(1, False), (2, True), (9, True), (10, False)], ids=str
+)
+def test_few_seeds_are_too_few_for_the_bootstrap(tmp_path, capsys, seeds, told):
+    directory = write(tmp_path, ["rdq"], range(seeds))
+    note = "Fewer than 10 seeds: bootstrap intervals, in brackets, are too short."
+    text = " ".join(answer(capsys, directory, "--resamples", "100").split())
+    assert (f"Note: {note}" in text) == told
+    found = json.loads(answer(capsys, directory, "--resamples", "100", "--json"))
+    assert any(line.startswith(note) for line in found["notes"]) == told
+
+
 def test_at_the_first_step_there_is_no_training_to_average(tmp_path, capsys):
     text = answer(capsys, write(tmp_path), "--at", "0")
     assert "nan" not in text
@@ -120,10 +132,15 @@ def test_other_metrics_have_no_normalised_figures(tmp_path, capsys):
 def test_refusals(tmp_path, refused):
     a = write(tmp_path / "a")
     refused(["compare"], "[NAME=]DIR")
-    refused(["compare", str(tmp_path / "absent")], "holds no training runs")
+    refused(["compare", str(tmp_path / "absent")], "absent does not exist; give the --out")
+    refused(["compare", f"mine={tmp_path / 'absent'}"], "absent does not exist; give the --out")
+    refused(["compare", f"{a}/config.json"], "config.json is not a directory")
+    (tmp_path / "empty").mkdir()
+    refused(["compare", str(tmp_path / "empty")], "holds no training runs")
     refused(["compare", a, a], "give every run once")
     refused(["compare", a, "--at", "15"], "they have 0, 10, 20")
-    refused(["compare", a, "--metric", "returns"], "unknown metric 'returns'")
+    refused(["compare", a, "--metric", "returns"], "'returns': did you mean 'return_mean'?")
+    refused(["compare", a, "--metric", "return_sd"], "did you mean 'return_std'?")
     refused(["compare", a, "--baseline", "dqn2"], "did you mean 'dqn'")
     refused(["compare", a, write(tmp_path / "b", episodes=10)], "first=")
     refused(["compare", a, "--resamples", "1"], "at least 100")

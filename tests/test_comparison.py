@@ -143,7 +143,7 @@ def test_runs_before_their_first_evaluation_are_refused(tmp_path):
 
 def test_what_is_no_directory_is_refused(tmp_path):
     for text in (str(tmp_path), str(tmp_path / "absent"), "name="):
-        with pytest.raises(InputError, match=r"holds no training runs|NAME=DIR"):
+        with pytest.raises(InputError, match=r"holds no training runs|does not exist|NAME=DIR"):
             gather(text)
 
 

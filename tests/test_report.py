@@ -2,13 +2,13 @@
 
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import planted
 import planted_cells
 import pytest
+from pages import Reader, read
 
 from qduet import published, runs
 from qduet.cli import main
@@ -19,45 +19,6 @@ from qduet.report.html import el
 from qduet.report.palette import NIGHT, PAPER, contrast, pair
 
 NASTY = "<script>alert(1)</script>"
-
-
-class Reader(HTMLParser):
-    """The text of a page, the ids and links in it, and its embedded JSON."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.words, self.ids, self.links, self.scripts, self.stack = [], [], [], {}, []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        found = dict(attributes)
-        self.ids += [found["id"]] if "id" in found else []
-        self.links += [found["href"][1:]] if found.get("href", "").startswith("#") else []
-        if tag == "script":
-            self.stack.append(found.get("id"))
-
-    def handle_endtag(self, tag):
-        if tag == "script":
-            self.stack.pop()
-
-    def handle_data(self, data):
-        if self.stack:
-            self.scripts[self.stack[-1]] = data
-        else:
-            self.words.append(data)
-
-    @property
-    def text(self):
-        return " ".join(" ".join(self.words).split())
-
-    @property
-    def embedded(self):
-        return json.loads(self.scripts["qduet-data"])
-
-
-def read(directories):
-    page = build(directories)
-    return page, Reader(page.html)
 
 
 def printed(capsys, arguments):

@@ -15,12 +15,17 @@ class InputError(ValueError):
 
 
 def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> InputError:
-    """The error for a name that is not one of `allowed`, with the nearest one suggested."""
-    names = sorted(allowed)
-    by_lower = {candidate.lower(): candidate for candidate in names}
-    near = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
+    """The error for a name that is not one of `allowed`, with the likeliest one suggested.
+
+    That is the first of `allowed` that begins so (``returns``: ``return_mean``), or the nearest.
+    """
+    by_lower = {candidate.lower(): candidate for candidate in allowed}
+    stem = name.lower().rstrip("s")
+    near = [candidate for candidate in by_lower if len(stem) > 2 and candidate.startswith(stem)]
+    near = near or difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
     hint = f"did you mean '{by_lower[near[0]]}'? " if near else ""
-    return InputError(f"unknown {kind} '{name}': {hint}allowed: {', '.join(names)}")
+    names = ", ".join(sorted(by_lower.values()))
+    return InputError(f"unknown {kind} '{name}': {hint}allowed: {names}")
 
 
 def parse_json(text: str | bytes) -> Any:

@@ -92,7 +92,7 @@ def document(collection: Collection, summary: Summary, resampling: Resampling) -
         "steps": collection.steps,
         "games": collection.games,
         "agents": collection.agents,
-        "notes": collection.notes,
+        "notes": _notes(collection),
         "level": 0.95,
         "resampling": resampling,
         "return_with_normalised_score_1": units,
@@ -103,6 +103,11 @@ def document(collection: Collection, summary: Summary, resampling: Resampling) -
         "profile": summary.profile,
         "sample_efficiency": summary.sample_efficiency,
     }
+
+
+def _notes(collection: Collection) -> list[str]:
+    """What a reader must know of the runs, and of the intervals."""
+    return [*collection.notes, *comparison.note_on_intervals(collection)]
 
 
 # --- Tables --------------------------------------------------------------------------------------
@@ -121,7 +126,7 @@ def show(collection: Collection, summary: Summary) -> None:
     if summary.overall_pairs and len(collection.games) > 1:
         rows = [[f"{p.x} > {p.y}", _bracketed(p.improvement)] for p in summary.overall_pairs]
         _table(console, "Averaged over games", ["", "P(X > Y)"], rows)
-    for note in collection.notes:
+    for note in _notes(collection):
         console.print(f"Note: {note}", markup=False)
     console.print("docs/comparing.md says what each number means.", style="dim")
 

@@ -17,6 +17,7 @@ from qduet.comparison.by_game import (
     PairSummary,
     Resampling,
     agent_summaries,
+    note_on_intervals,
     pair_summaries,
 )
 from qduet.comparison.collect import (
@@ -55,6 +56,7 @@ __all__ = [
     "Summary",
     "collect",
     "normalised",
+    "note_on_intervals",
     "note_on_steps",
     "sources",
     "summarise",

@@ -72,10 +72,11 @@ def load(folder: Path, files: list[CellFile]) -> list[Loaded]:
 def _experiment(folder: Path, found: list[CellFile]) -> Loaded:
     shared = {key: found[0].settings[key] for key in SHARED}
     shared["log_step_sizes"] = tuple(shared["log_step_sizes"])
-    declared = _declared(folder.name, shared["problem"])
+    figure = folder.resolve().name  # "." has none
+    declared = _declared(figure, shared["problem"])
     experiment = TabularExperiment(
-        figure=folder.name,
-        title=declared.title if declared else f"{folder.name} (not in the paper)",
+        figure=figure,
+        title=declared.title if declared else f"{figure} (not in the paper)",
         rules=declared.rules if declared else (),
         actions=tuple(sorted({file.settings["num_actions"] for file in found})),
         **shared,

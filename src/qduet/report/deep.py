@@ -1,12 +1,14 @@
 """MinAtar on the page: the runs of each directory as learning curves, beside the published ones.
 
     for parent, runs in grouped(paths).items():     # results/figure6 -> its five games
-        part = show(parent, [load(path) for path in runs], "deep-0")
+        part = show(parent, [load(path) for path in runs], "deep-0", "Figure 6")
 
-Directories that lie side by side become the panels of one figure. Runs that are unfinished, of a
-single seed, or that diverged are shown as far as they go, and the text says so.
+Directories that lie side by side become the panels of one figure, and those of one game one panel
+where that is unambiguous (`deep_text.panels`). Runs that are unfinished, of a single seed, or that
+diverged are shown as far as they go, and the text says so.
 """
 
+import itertools
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -40,11 +42,12 @@ def grouped(paths: Iterable[Path]) -> dict[Path, list[Path]]:
     return groups
 
 
-def show(parent: Path, found: list[Runs], name: str) -> Part:
+def show(parent: Path, found: list[Runs], name: str, heading: str) -> Part:
     """The figure of all runs below `parent`."""
     labels = tuple(dict.fromkeys(label for runs in found for label in runs.agents))
     metrics = [m for m in METRICS if any(_has(runs, m) for runs in found)] or ["return_mean"]
     drawn = [runs for runs in found if len(runs.table["step"])]
+    panels = deep_text.panels(drawn)
     many = any(len(runs.config["seeds"]) > 1 for runs in found)
     chart: dict[str, Any] = {
         "selects": [
@@ -60,7 +63,7 @@ def show(parent: Path, found: list[Runs], name: str) -> Part:
         "kinds": [{"id": "published", "label": "published", "suffix": "published", "dash": "5 3"}],
         "seeds": many,
         "log": True,
-        "panels": [_panel(runs, metrics, deep_text.title(runs, found)) for runs in drawn],
+        "panels": [_panel(panel, metrics, deep_text.title(panel, panels)) for panel in panels],
     }
     beside = {line["group"] for p in chart["panels"] for line in p["series"] if "kind" in line}
     if not beside:
@@ -73,7 +76,7 @@ def show(parent: Path, found: list[Runs], name: str) -> Part:
     told = deep_text.caption(drawn, with_published=bool(beside)) if drawn else None
     html = el(
         "section",
-        el("h3", deep_text.heading(parent, found)),
+        el("h3", heading),
         el("p", deep_text.setting(found), class_="setting"),
         el("p", short, class_="missing") if short else None,
         el("ul", notes, class_="missing") if notes else None,
@@ -124,17 +127,17 @@ def _has(runs: Runs, metric: str) -> bool:
 # --- The chart -----------------------------------------------------------------------------------
 
 
-def _panel(runs: Runs, metrics: list[str], title: str) -> dict[str, Any]:
+def _panel(panel: deep_text.Panel, metrics: list[str], title: str) -> dict[str, Any]:
     lines = []
-    for metric in (m for m in metrics if _has(runs, m)):
-        for label in runs.agents:
+    for metric, runs in itertools.product(metrics, panel):
+        for label in runs.agents if _has(runs, metric) else ():
             lines.append(_line(label, runs.scores(label, metric), metric))
             theirs = _published(runs, label, metric)
             if theirs is not None:
                 lines.append(_line(label, theirs, metric, kind="published"))
     return {
         "title": title,
-        "x": {"label": "Environment steps", "min": 0, "max": runs.config["steps"]},
+        "x": {"label": "Environment steps", "min": 0, "max": panel[0].config["steps"]},
         "y": {"label": {"by": "metric", **METRICS}, "cut": True},
         "series": lines,
     }

@@ -11,6 +11,7 @@ from qduet.agents import make_agent
 from qduet.figures.style import FEW_EVALUATIONS, look_of
 from qduet.report.chart import Fact
 from qduet.report.html import Raw, details, el, table
+from qduet.report.sources import inside
 from qduet.runs import Runs
 
 NOTHING_OF_OURS = (
@@ -42,18 +43,43 @@ def _as_published(runs: Runs, label: str) -> bool:
     return all(settings.get(key) == value for key, value in wanted.items())
 
 
-def title(runs: Runs, found: list[Runs]) -> str:
-    """The name of a panel: the game, and the directory if two hold the same one."""
-    game = published.title(runs.game)
-    twice = sum(other.game == runs.game for other in found) > 1
-    return f"{game} ({runs.directory.name})" if twice else game
+Panel = list[Runs]
+"""Directories of one game that are drawn together."""
+
+ALIKE = ("env", "game_program", "protocol", "steps", "evaluate_every", "episodes")
+"""What the directories of a panel have in common, besides the game."""
+
+
+def panels(found: list[Runs]) -> list[Panel]:
+    """The runs of each game in one panel, unless they were made differently or share a label."""
+    panels: list[Panel] = []
+    for runs in found:
+        for panel in panels:
+            there = {label for other in panel for label in other.agents}
+            if _made(runs) == _made(panel[0]) and there.isdisjoint(runs.agents):
+                panel.append(runs)
+                break
+        else:
+            panels.append([runs])
+    return panels
+
+
+def _made(runs: Runs) -> tuple[Any, ...]:
+    return runs.game, *(runs.config.get(key) for key in ALIKE)
+
+
+def title(panel: Panel, panels: list[Panel]) -> str:
+    """The name of a panel: the game, and the directories if two panels are of the same one."""
+    game = published.title(panel[0].game)
+    twice = sum(other[0].game == panel[0].game for other in panels) > 1
+    return f"{game} ({', '.join(runs.directory.name for runs in panel)})" if twice else game
 
 
 def heading(parent: Path, found: list[Runs]) -> str:
     """What these runs are."""
     if is_figure6(found):
         return "Figure 6: DQN, Dueling DQN and RDQ on MinAtar"
-    return f"Training runs of {_steps(found)} steps in {_place(parent, found)}/"
+    return f"Training runs of {_steps(found)} steps{inside(_place(parent, found))}"
 
 
 def _place(parent: Path, found: list[Runs]) -> Path:
@@ -80,7 +106,9 @@ def setting(found: list[Runs]) -> str:
             f"{config.get('episodes', '?')} episodes per evaluation"
         )
     if len(set(said)) == 1:
-        which = "Each game" if len(found) > 1 else published.title(found[0].game)
+        games = {runs.game for runs in found}
+        which = "Each game" if len(games) == len(found) else "Each directory"
+        which = published.title(found[0].game) if len(found) == 1 else which
         return f"{which}: {said[0]}."
     return " ".join(
         f"{runs.directory.name}: {text}." for runs, text in zip(found, said, strict=True)
@@ -127,15 +155,10 @@ def notes(runs: Runs) -> list[str]:
 def caption(found: list[Runs], *, with_published: bool) -> Raw:
     """The text alternative of the chart: where each agent ends."""
     said = []
-    for runs in found:
-        parts = []
-        for label in runs.agents:
-            scores = runs.scores(label)
-            if len(scores.steps):
-                last = stats.mean_interval(scores.values[:, -1])
-                parts.append(f"{look_of(label, runs.agents).label} {_finite(last)}")
-        if parts:
-            said.append(f"{title(runs, found)}: {', '.join(parts)}.")
+    for panel in panels(found):
+        ends = [end for runs in panel for end in _ends(runs)]
+        if ends:
+            said.append(f"{title(panel, panels(found))}: {', '.join(ends)}.")
     drawn = "Shading: 95 % intervals over seeds."
     if with_published:
         drawn += " Solid: these runs; dashed: the published scores of the same agents and games."
@@ -143,18 +166,29 @@ def caption(found: list[Runs], *, with_published: bool) -> Raw:
     return el("figcaption", "Mean return at the last evaluation. ", " ".join(said), " ", drawn)
 
 
+def _ends(runs: Runs) -> list[str]:
+    """The mean return of each agent at its last evaluation."""
+    last = {label: runs.scores(label).values for label in runs.agents}
+    return [
+        f"{look_of(label, runs.agents).label} {_finite(stats.mean_interval(values[:, -1]))}"
+        for label, values in last.items()
+        if values.shape[1]
+    ]
+
+
 def _evaluations(found: list[Runs]) -> str:
     """What dots are, and whose two dots are no curve."""
-    steps = [np.unique(runs.table["step"]) for runs in found]
+    drawn = panels(found)
+    steps = [np.unique(np.concatenate([runs.table["step"] for runs in panel])) for panel in drawn]
     if min(map(len, steps)) > FEW_EVALUATIONS:
         return ""
     whose: dict[str, list[str]] = {}
-    for runs, at in zip(found, steps, strict=True):
+    for panel, at in zip(drawn, steps, strict=True):
         for note in comparison.note_on_steps(at):
-            whose.setdefault(note, []).append(title(runs, found))
+            whose.setdefault(note, []).append(title(panel, drawn))
     text = " Dots: evaluations."
     for note, titles in whose.items():
-        few = "" if len(titles) == len(found) else f"{', '.join(titles)}: "
+        few = "" if len(titles) == len(drawn) else f"{', '.join(titles)}: "
         text += f" {few}{note}"
     return text
 

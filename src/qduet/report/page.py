@@ -142,7 +142,7 @@ def _facts(parts: list[Part]) -> Raw:
             el(
                 "li",
                 el("a", fact.text, href=f"#{fact.item}") if fact.item else fact.text,
-                [" ", code(fact.file)] if fact.file else None,
+                [" ", code(fact.file)] if fact.file not in (None, ".") else None,
             )
             for fact in dict.fromkeys(facts)
         ]

@@ -3,7 +3,7 @@
 A file that cannot be read costs the page that file: it is left out, and named.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from qduet.report import (
 )
 from qduet.report.chart import Part
 from qduet.report.html import el
-from qduet.report.sources import Found
+from qduet.report.sources import Found, inside
 from qduet.runs import Runs, load
 
 
@@ -64,13 +64,28 @@ def attempt(problems: list[str], function: Callable[..., Any], *arguments: Any) 
         return None
 
 
+def told_apart(headings: Sequence[str], directories: Sequence[Path]) -> list[str]:
+    """The headings; those that are there twice with their directories."""
+    twice = [heading for heading in headings if headings.count(heading) > 1]
+    return [
+        heading + inside(directory) if heading in twice else heading
+        for heading, directory in zip(headings, directories, strict=True)
+    ]
+
+
 def _tabular(found: Found, problems: list[str]) -> Section:
     shown: list[cells.Loaded] = []
     for folder, paths in found.cells.items():
         read = [attempt(problems, cells.read, path) for path in paths]
         files = [file for file in read if file is not None]
         shown += attempt(problems, cells.load, folder, files) or ()
-    parts = [tabular.show(loaded, f"tabular-{i}") for i, loaded in enumerate(shown)]
+    headings = told_apart(
+        [tabular_text.heading(loaded) for loaded in shown], [loaded.folder for loaded in shown]
+    )
+    parts = [
+        tabular.show(loaded, f"tabular-{i}", heading)
+        for i, (loaded, heading) in enumerate(zip(shown, headings, strict=True))
+    ]
     lead = "No tabular results were given; qduet reproduce makes them."
     if shown:
         lead = tabular_text.lead(shown)
@@ -112,8 +127,12 @@ def _longest(runs: list[Runs]) -> int:
 
 
 def _deep(found: Found, groups: Groups) -> Section:
+    headings = told_apart(
+        [deep_text.heading(parent, runs) for parent, runs in groups.items()], list(groups)
+    )
     parts = [
-        deep.show(parent, runs, f"deep-{i}") for i, (parent, runs) in enumerate(groups.items())
+        deep.show(parent, runs, f"deep-{i}", heading)
+        for i, ((parent, runs), heading) in enumerate(zip(groups.items(), headings, strict=True))
     ]
     if found.of_the_paper and not any(map(deep_text.is_figure6, groups.values())):
         parts.insert(0, deep.show_published("published"))
@@ -161,7 +180,7 @@ def _certificate(found: Found, groups: Groups, problems: list[str]) -> Section:
             parts.append(certificate.show(made, "certificate-0", title, first))
     for i, (parent, other) in enumerate(admitted[1:], 1):
         only_cells, name = other._replace(claims=()), f"certificate-{i}"
-        parts.append(certificate.show(only_cells, name, f"The runs in {parent}", [parent]))
+        parts.append(certificate.show(only_cells, name, f"The runs{inside(parent)}", [parent]))
     lead = (
         "A cell agrees if its difference to the published score is shown to be smaller than what "
         "another seed changes."

@@ -81,6 +81,11 @@ def _sort_in(found: Found, folder: Path, names: set[str]) -> None:
     found.drawn += [folder / name for name in DRAWN if name in names]
 
 
+def inside(directory: Path) -> str:
+    """Where something is, to follow its name; nothing is said of the current directory."""
+    return "" if directory == Path() else f" in {directory}/"
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """The JSON document of a file; `InputError` if it is none."""
     try:

@@ -19,7 +19,7 @@ BEST = "best"
 """The choice of each rule's best step size; the others are numbered."""
 
 
-def show(loaded: Loaded, name: str) -> Part:
+def show(loaded: Loaded, name: str, heading: str) -> Part:
     """The figure `name` of the page: chart, what the paper says, table, sources."""
     experiment, summary = loaded.results.experiment, loaded.summary
     shown = str(experiment.actions[-1])
@@ -51,7 +51,7 @@ def show(loaded: Loaded, name: str) -> Part:
     missing = tabular_text.missing(loaded)
     html = el(
         "section",
-        el("h3", tabular_text.heading(loaded)),
+        el("h3", heading),
         el("p", tabular_text.setting(experiment), class_="setting"),
         el("p", missing, class_="missing") if missing else None,
         el("figure", el("div", data_chart=name, class_="chart"), tabular_text.caption(loaded)),

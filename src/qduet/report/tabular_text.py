@@ -11,7 +11,7 @@ from qduet.mdp import FOUR_STATE
 from qduet.report.cells import Loaded
 from qduet.report.chart import Fact, Part
 from qduet.report.html import Raw, code, details, el, table
-from qduet.report.sources import read_json, reading
+from qduet.report.sources import inside, read_json, reading
 from qduet.summary import RuleSummary, first_rule
 from qduet.summary import table as summary_table
 
@@ -155,7 +155,9 @@ def numbers(loaded: Loaded) -> Raw:
         "diverged runs",
         "file",
     )
-    caption = f"In % of the initial error, ± half of the 95 % interval. Files in {loaded.folder}/"
+    caption = (
+        f"In % of the initial error, ± half of the 95 % interval. Files{inside(loaded.folder)}"
+    )
     return details("Numbers and their files", table(headings, rows, caption=caption, numeric=2))
 
 
