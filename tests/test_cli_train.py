@@ -78,7 +78,9 @@ def test_several_betas_make_several_agents():
     job = job_of("dqn", "rdq", GAME, "--beta", "1e-2", "0.1")
     assert [label for label, _ in job.agents] == ["dqn", "rdq-beta-0.01", "rdq-beta-0.1"]
     assert [agent.beta for _, agent in job.agents] == [0, 0.01, 0.1]
-    assert job_of("rdq", GAME, "--beta", "0.5").agents == (("rdq", make_agent("rdq", beta=0.5)),)
+    (one,) = job_of("rdq", GAME, "--beta", "1.5").agents
+    assert one == ("rdq-beta-1.5", make_agent("rdq", beta=1.5))
+    assert job_of("rdq", GAME, "--beta", "1e-3").agents == (("rdq", make_agent("rdq")),)
 
 
 def test_switches_override_the_protocol():
@@ -103,8 +105,8 @@ def test_switches_override_the_protocol():
         (["rdq", *SHORT, "--seeds", "0-4294967296"], "are more than 10,000 seeds"),
         (["rdq", *SHORT, "--seeds", "3,3"], "seed 3 is there twice"),
         (["rdq", *SHORT, "--seeds", "4294967296,"], "seeds must be in [0, 2^32)"),
-        (["rdq", *SHORT, "--beta", "1"], "'1' is not a number in [0, 1)"),
-        (["rdq", *SHORT, "--beta", "-0.1"], "'-0.1' is not a number in [0, 1)"),
+        (["rdq", *SHORT, "--beta", "inf"], "'inf' is not a number in [0, inf)"),
+        (["rdq", *SHORT, "--beta", "-0.1"], "'-0.1' is not a number in [0, inf)"),
         (["dqn", *SHORT, "--beta", "0.1"], "--beta is of rdq"),
         (["rdq", *SHORT, "--ablate", "--beta", "0.1"], "leave out --beta"),
         (["dqn", *SHORT, "--ablate", "--epsilon-hold", "5"], "leave out --beta"),

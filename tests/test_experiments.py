@@ -130,6 +130,12 @@ def test_a_changed_rule_under_the_same_name_is_noticed(tiny, tmp_path):
         run(tiny, tmp_path, extra_rules={"mine": my_rule(step=0.5)})
 
 
+def test_double_precision_elsewhere_changes_no_fingerprint(tiny, tmp_path):
+    run(tiny, str(tmp_path))
+    with jax.enable_x64(True):
+        run(tiny, tmp_path)  # reads all of it
+
+
 def test_a_terminal_changes_no_fingerprint():
     import jax
 

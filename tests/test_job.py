@@ -58,6 +58,10 @@ def test_the_protocol_is_what_the_agents_say(agents, protocol):
     assert job.config(None)["protocol"] == protocol
     changed = {"rdq": make_agent("rdq", protocol=agents[0], shared_bias=agents[0] == "paper")}
     assert Job("MinAtar/Breakout-v1", changed, (0,)).protocol == "own"
+    named = [Job("MinAtar/Breakout-v1", a, (0,), protocol="reference") for a in (both, changed)]
+    told = protocol if protocol != "own" else "reference"
+    assert [job.protocol for job in named] == [told, "reference"]
+    assert named[1].identity() == Job("MinAtar/Breakout-v1", changed, (0,)).identity()
 
 
 def test_other_kinds_of_values_are_refused():

@@ -2,9 +2,11 @@
 
 import jax
 import numpy as np
+import pytest
 
 from qduet import program, training
 from qduet.agents import make_agent
+from qduet.errors import InputError
 from qduet.job import Job
 
 
@@ -50,3 +52,9 @@ def test_five_runs_use_one_of_four_devices():
     assert [len(program.dividing([None] * 4, n)) for n in (1, 2, 3, 5, 6, 8, 90)] == [
         *(1, 2, 3, 1, 3, 4, 3)
     ]
+
+
+def test_double_precision_is_refused():
+    job = Job("MinAtar/Breakout-v1", {"rdq": make_agent("rdq")}, (0,))
+    with jax.enable_x64(True), pytest.raises(InputError, match="leave jax_enable_x64"):
+        program.build(job)

@@ -199,6 +199,14 @@ def test_tables_of_some_games(root):
     assert verdicts["Breakout", "DQN"] == "no data yet"
     early = {(row[0], row[1]): row[-1] for row in rows(found["validation"])}
     assert early["Breakout", "DQN"] == "agree"
+    ahead = {row[0]: row[1:] for row in rows(found["rdq"])}
+    claims = {row[1]: row[2:] for row in rows(found["claims"])}
+    for game, others in ahead.items():
+        for other, told in zip(("Dueling DQN", "DQN"), others, strict=True):
+            ours, _, verdict = claims[f"{game}: RDQ outperforms {other}"]
+            words = {"holds": "ahead", "does not hold": "behind", "undecided": "undecided"}
+            there = f"{ours}: {words[verdict]}" if verdict != "no data" else "no data yet"
+            assert told == there
     short = {row[0]: row[1:] for row in rows(found["verdicts"])}
     assert short["Freeway"][0].endswith(": differ")
     assert short["Seaquest"][0] == "72.7 → no data yet"

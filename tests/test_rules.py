@@ -220,3 +220,8 @@ def test_goals_name_what_is_estimated():
     assert make_rule("qv_learning", uniform_policy(mdp)).goal == "behaviour"
     assert make_rule("hard_rdq", uniform_policy(mdp)).goal == "optimal"
     assert not np.allclose(evaluate(mdp, uniform_policy(mdp)).q, optimum(mdp).q)
+
+
+def test_expected_sarsa_asks_for_a_function():
+    with pytest.raises(InputError, match=r"of a policy π\[s, a\], under\(π\)"):
+        rules.expected_sarsa(np.full((4, 2), 0.5))

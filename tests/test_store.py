@@ -23,6 +23,16 @@ def cell(tmp_path):
     return path
 
 
+def test_a_program_is_named_only_if_nothing_else_differs():
+    """Another jax may write the same rule in other words."""
+    stored = {"fingerprint": "1", "versions": {"jax": "0.10.2"}}
+    wanted = {"fingerprint": "2", "versions": {"jax": "0.10.3"}}
+    told = store.difference(json.dumps(stored), json.dumps(wanted))
+    assert told == "versions.jax is 0.10.2 there, 0.10.3 here"
+    told = store.difference(json.dumps(stored), json.dumps(stored | {"fingerprint": "2"}))
+    assert told == "the rule has changed since"
+
+
 def test_a_cell_comes_back_as_it_was(cell):
     arrays = store.read_cell(cell, SETTINGS)
     assert arrays.keys() == ARRAYS.keys()

@@ -7,7 +7,7 @@ import pytest
 from qduet.errors import InputError
 from qduet.experience import draw_chance
 from qduet.mdp import MDP, Values, four_state, garnet, uniform_policy
-from qduet.rules import RULES, Rule, make_rule, q_learning
+from qduet.rules import RULES, Rule, VTable, make_rule, q_learning, trailing_axes
 from qduet.sweep import EpsilonGreedy, error_targets, sweep
 
 ALPHAS = np.array([0.05, 0.3])
@@ -237,15 +237,76 @@ def test_a_rule_written_for_one_table_gives_the_same_curves():
     np.testing.assert_allclose(curves["mine"].percent, curves["q_learning"].percent, rtol=1e-6)
 
 
+def test_a_built_in_rule_with_another_update_is_no_longer_given_trailing_axes():
+    """One that takes the maximum over all of ``q[s]``, which is ``[A]`` for it."""
+
+    def update(tables, t, step_size):
+        target = t.reward + t.discount * tables.q[t.next_state].max()
+        move = step_size * (target - tables.q[t.state, t.action])
+        return tables._replace(q=tables.q.at[t.state, t.action].add(move))
+
+    mdp = four_state("qvmax", 3)
+    rules = {"mine": q_learning()._replace(update=update), "q_learning": q_learning()}
+    curves = sweep(mdp, rules, ALPHAS, seeds=range(2), steps=300)
+    np.testing.assert_allclose(curves["mine"].percent, curves["q_learning"].percent, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("read", "told"),
+    [
+        (lambda q: q.T, r"q\(tables\) of mine must be an array of shape \(4, 3\); it is \(3, 4\)"),
+        (lambda q: q[0], r"shape \(4, 3\); it is \(3,\)"),
+        (lambda q: q[:, :1], r"shape \(4, 3\); it is \(4, 1\)"),
+        (lambda q: (q,), r"shape \(4, 3\); it is tuple"),
+    ],
+)
+def test_a_read_out_of_another_shape_is_refused(read, told):
+    """Broadcast against the target, it would give a curve like any other."""
+    mine = Rule(init=lambda v, adv: v[:, None] + adv, update=lambda q, t, a: q, q=read)
+    with pytest.raises(InputError, match=told):
+        sweep(four_state("qvmax", 3), {"mine": mine}, ALPHAS, seeds=[0], steps=100)
+
+
+def test_state_values_of_another_shape_are_refused():
+    mine = Rule(lambda v, adv: VTable(v[None]), lambda tables, t, a: tables, None, "behaviour")
+    with pytest.raises(InputError, match=r"tables.v of mine .* shape \(4,\); it is \(1, 4\)"):
+        sweep(four_state("qvmax", 3), {"mine": mine}, ALPHAS, seeds=[0], steps=100)
+
+
+def test_tables_may_hold_plain_numbers():
+    def update(tables, t, step_size):
+        q, count = tables
+        target = t.reward + t.discount * q[t.next_state].max()
+        return q.at[t.state, t.action].add((target - q[t.state, t.action]) / 10), count + 1
+
+    mine = Rule(lambda v, adv: (v[:, None] + adv, 0), update, lambda tables: tables[0])
+    curves = sweep(four_state("qvmax", 3), {"mine": mine}, [0.5], seeds=[0], steps=100)
+    assert np.isfinite(curves["mine"].percent).all()
+
+
+@pytest.mark.parametrize("dtype", [int, np.float16, "complex64"])
+def test_other_types_than_float32_and_float64_are_refused(dtype):
+    with pytest.raises(InputError, match="dtype must be float32 or float64; it is"):
+        sweep(
+            four_state("qvmax", 3),
+            {"mine": q_learning()},
+            ALPHAS,
+            seeds=[0],
+            steps=100,
+            dtype=dtype,
+        )
+
+
 def test_a_rule_that_cannot_be_one_native_loop_still_runs():
     """Sorting is refused inside a native loop; the sweep falls back to an ordinary one."""
 
+    @trailing_axes
     def update(q, t, step_size):
         target = t.reward + t.discount * jnp.sort(q[t.next_state], axis=0)[-1]
         return q.at[t.state, t.action].add(step_size * (target - q[t.state, t.action]))
 
     init = lambda v, adv: v[:, None] + adv
-    mine = Rule(init=init, update=update, q=lambda q: q, trailing_axes=True)
+    mine = Rule(init=init, update=update, q=lambda q: q)
     mdp = four_state("qvmax", 3)
     rules = {"mine": mine, "q_learning": make_rule("q_learning", uniform_policy(mdp))}
     curves = sweep(mdp, rules, ALPHAS, seeds=range(2), steps=300)

@@ -12,6 +12,7 @@ one compiled program.
 """
 
 import dataclasses
+import math
 from typing import Any, NamedTuple
 
 import jax
@@ -89,8 +90,8 @@ class Agent:
         for field in dataclasses.fields(self):
             value = plain(field.type, field.name, getattr(self, field.name))
             object.__setattr__(self, field.name, value)
-        if not 0 <= self.beta < 1:
-            raise InputError(f"beta must be in [0, 1); it is {self.beta}")
+        if not 0 <= self.beta < math.inf:
+            raise InputError(f"beta must be finite and ≥ 0; it is {self.beta}")
         if self.initialisation not in INITIALISATIONS:
             raise unknown_name("initialisation", self.initialisation, INITIALISATIONS)
         for name, low, high in _RANGES:

@@ -67,8 +67,8 @@ def load(directory: Path, job: Job, program: Program) -> State:
     path = path_of(directory)
     arrays, metadata = tensors.read(path)
     try:
-        _check(path, metadata, "job", to_json(job.identity()), "settings")
         _check(path, metadata, "versions", to_json(_versions()), "versions")
+        _check(path, metadata, "job", to_json(job.identity()), "settings")
         plain = parse_json(metadata["state"])
         plain = {name: plain[name] for name in PLAIN}
     except (KeyError, TypeError, json.JSONDecodeError):

@@ -55,7 +55,10 @@ class Job:
     episodes: int = 1_000
     """Episodes of an evaluation."""
     protocol: str = ""
-    """For the record: the agents' settings are what counts, and tell it if it is not given."""
+    """For the record. Agents that have a protocol's settings tell it; else it is what is given.
+
+    Such as what an ablation starts from, whose agents all differ from it in one setting.
+    """
 
     def __post_init__(self) -> None:
         _make_plain(self)
@@ -115,9 +118,12 @@ class Job:
         }
 
     def identity(self) -> dict[str, Any]:
-        """What two commands must have in common for one to continue the other: all but `steps`."""
+        """What two commands must have in common for one to continue the other: all but `steps`.
+
+        The agents' settings are all there, so that it does not matter what protocol they go by.
+        """
         same = self.config(None)
-        del same["steps"], same["provenance"]
+        del same["steps"], same["provenance"], same["protocol"]
         return same
 
 
@@ -135,10 +141,11 @@ def _make_plain(job: Job) -> None:
         object.__setattr__(job, name, plain(int, name, getattr(job, name)))
     if job.evaluate_every == 0:
         object.__setattr__(job, "evaluate_every", min(1_000_000, job.steps))
-    if not job.protocol:
-        object.__setattr__(job, "protocol", _protocol([agent for _, agent in job.agents]))
-    if job.protocol not in (*PROTOCOLS, OWN):
+    if job.protocol not in ("", *PROTOCOLS, OWN):
         raise unknown_name("protocol", job.protocol, PROTOCOLS)
+    told = _protocol([agent for _, agent in job.agents])
+    if told != OWN or not job.protocol:
+        object.__setattr__(job, "protocol", told)
 
 
 def _pairs(agents: Any) -> tuple[tuple[str, Agent], ...]:

@@ -20,6 +20,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDev
 
 from qduet import evaluation, training
 from qduet.agents import Losses
+from qduet.errors import InputError
 from qduet.job import Job
 from qduet.minatar import make
 from qduet.networks import Params
@@ -39,6 +40,8 @@ MAX_BLOCKS = 64
 class Program(NamedTuple):
     """What is done with the runs of a job; `step` counts from 0 and is the same for all runs."""
 
+    job: Job
+    """Whose runs they are; only its number of steps and its evaluations' steps do not matter."""
     devices: int
     """Devices in use."""
     shapes: Run
@@ -61,6 +64,8 @@ class Program(NamedTuple):
 
 def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
     """The programs of a job; each is compiled when it is first called."""
+    if jax.config.jax_enable_x64:  # type: ignore[attr-defined]
+        raise InputError("training is in float32: leave jax_enable_x64 (JAX_ENABLE_X64) unset")
     members = job.members
     used = dividing(devices or jax.local_devices(), len(members))
     setting = Setting(make(job.env_id), members[0].agent, on_cpu=used[0].platform == "cpu")
@@ -97,6 +102,7 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
         return evaluation.summarise(played)
 
     return Program(
+        job=job,
         devices=len(used),
         shapes=jax.eval_shape(start, uniforms, keys),
         copies=2 if setting.on_cpu else 1,

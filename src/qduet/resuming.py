@@ -56,7 +56,7 @@ def examine(directory: Path, job: Job, provenance: Mapping[str, Any]) -> Found:
             evaluated = _load(directory, check=False).table["step"]
             check_step(directory, job, int(max(evaluated, default=0)))
         done = job.steps == steps and _whole(directory, job)
-        return Found(job.config(there["provenance"]), not done, done)
+        return Found({**there, "steps": job.steps}, not done, done)
     _check_finished(directory, job, steps)
     return Found(there, False, True)
 
@@ -145,9 +145,11 @@ def _check_same(directory: Path, there: dict[str, Any], job: Job) -> None:
     mine = job.identity()
     theirs = {name: value for name, value in there.items() if name in mine}
     if to_json(theirs) != to_json(mine):
+        what = _differing(theirs, mine)
+        every = theirs["evaluate_every"] if what.startswith("evaluate_every") else None
+        advice = f"give --evaluate-every {every} to go on there, or " if every else ""
         raise InputError(
-            f"{directory} holds runs of other settings ({_differing(theirs, mine)}); "
-            "choose another directory"
+            f"{directory} holds runs of other settings ({what}); {advice}choose another directory"
         )
 
 

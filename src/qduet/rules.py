@@ -5,7 +5,7 @@ learns from one transition, `q` reads off the action values. Everything else (ma
 seeds, many steps) is added outside.
 
 Tables are indexed by state, then action; the built-in rules let any further axes follow, so that a
-table ``[S, A, K]`` with step sizes ``[K]`` learns K times at once (`Rule.trailing_axes`), several
+table ``[S, A, K]`` with step sizes ``[K]`` learns K times at once (`trailing_axes`), several
 times faster than under ``vmap``. A rule that is written for ``[S, A]`` alone is as good: sweeps
 ``vmap`` it.
 
@@ -63,19 +63,34 @@ class Rule(NamedTuple):
 
     Its functions are pure, and no random numbers are passed to them. A rule that tosses coins
     (Double Q-learning) can keep a `jax.random.key` among its tables and replace it at each update
-    by ``jax.random.fold_in(key, t.next_state)``, which makes it depend on the seed's trajectory.
+    by ``jax.random.fold_in(key, t.next_state)``, which makes it depend on the seed's trajectory,
+    and on that alone: seeds that visit the same states toss the same coins.
     """
 
     init: Callable[[jax.Array, jax.Array], Tables]
-    """``(v[S], adv[S, A]) -> tables``: the tables that start at V_0 = v and Q_0 = v + adv."""
+    """``(v[S], adv[S, A]) -> tables``: a rule with advantages starts at V_0 = v and A_0 = adv, one
+    with action values at Q_0 = v + adv."""
     update: Callable[[Any, Transition, Scalar], Tables]
     """``(tables, transition, step_size) -> tables``."""
     q: Callable[[Any], jax.Array] | None
     """``tables -> [S, A]``; None for a rule that learns state values alone."""
     goal: str = "optimal"
     """What it estimates: ``"optimal"`` (q_*) or ``"behaviour"`` (q_b, or v_b where `q` is None)."""
-    trailing_axes: bool = False
-    """Whether `update` and `q` accept tables with further axes behind those of state and action."""
+
+    @property
+    def trailing_axes(self) -> bool:
+        """Whether `update` says of itself that it takes tables with `trailing_axes`."""
+        return getattr(self.update, "trailing_axes", False)
+
+
+def trailing_axes(update: Callable[..., Tables]) -> Callable[..., Tables]:
+    """Marks an update that takes tables with further axes behind those of state and action.
+
+    It must index state and action only, and treat all that follows element by element: ``q[s]``
+    is then ``[A, K]``, and its maximum over actions is ``.max(axis=0)``.
+    """
+    update.trailing_axes = True  # type: ignore[attr-defined]
+    return update
 
 
 def step_toward(table: jax.Array, index: Any, target: Scalar, step_size: Scalar) -> jax.Array:
@@ -125,14 +140,15 @@ class QTable(NamedTuple):
 
 def expected_sarsa(expect: Expectation, goal: str = "behaviour") -> Rule:
     """Expected Sarsa (eq. 2): Q(S,A) moves toward R + γ Σ_a' π(a'|S') Q(S',a')."""
+    if not callable(expect):
+        raise InputError("expect must be a function (q, s) -> value; of a policy π[s, a], under(π)")
 
+    @trailing_axes
     def update(tables: QTable, t: Transition, step_size: Scalar) -> QTable:
         target = t.reward + t.discount * expect(tables.q, t.next_state)
         return QTable(step_toward(tables.q, (t.state, t.action), target, step_size))
 
-    return Rule(
-        lambda v, adv: QTable(v[:, None] + adv), update, lambda tables: tables.q, goal, True
-    )
+    return Rule(lambda v, adv: QTable(v[:, None] + adv), update, lambda tables: tables.q, goal)
 
 
 def q_learning() -> Rule:
@@ -150,11 +166,12 @@ class VTable(NamedTuple):
 def td0() -> Rule:
     """TD(0): V(S) moves toward R + γ V(S')."""
 
+    @trailing_axes
     def update(tables: VTable, t: Transition, step_size: Scalar) -> VTable:
         target = t.reward + t.discount * tables.v[t.next_state]
         return VTable(step_toward(tables.v, t.state, target, step_size))
 
-    return Rule(lambda v, adv: VTable(v), update, None, "behaviour", True)
+    return Rule(lambda v, adv: VTable(v), update, None, "behaviour")
 
 
 # --- QV-learning ---------------------------------------------------------------------------------
@@ -172,15 +189,14 @@ class QVTables(NamedTuple):
 def _qv(v_target: Callable[[QVTables, Transition], jax.Array], goal: str) -> Rule:
     """Q(S,A) moves toward R + γ V(S') (eq. 5); then V(S) toward `v_target` of the new Q, old V."""
 
+    @trailing_axes
     def update(tables: QVTables, t: Transition, step_size: Scalar) -> QVTables:
         q_target = t.reward + t.discount * tables.v[t.next_state]
         q = step_toward(tables.q, (t.state, t.action), q_target, step_size)
         target = v_target(QVTables(q, tables.v), t)
         return QVTables(q, step_toward(tables.v, t.state, target, step_size))
 
-    return Rule(
-        lambda v, adv: QVTables(v[:, None] + adv, v), update, lambda tables: tables.q, goal, True
-    )
+    return Rule(lambda v, adv: QVTables(v[:, None] + adv, v), update, lambda tables: tables.q, goal)
 
 
 def qv_learning() -> Rule:
@@ -236,6 +252,7 @@ def _av(
             v, adv = (1 - v_decay) * v, (1 - adv_decay) * adv
         return delta, v, adv
 
+    @trailing_axes
     def update(tables: AVTables, t: Transition, step_size: Scalar) -> AVTables:
         delta, v_shrunk, adv_shrunk = td_error_and_shrunk(tables, t, step_size)
         v, adv = tables.v, tables.adv
@@ -251,7 +268,7 @@ def _av(
         mean = tables.adv.mean(axis=1) if centred else 0.0
         return (tables.v - mean)[:, None] + tables.adv
 
-    return Rule(AVTables, update, q, "optimal", True)
+    return Rule(AVTables, update, q, "optimal")
 
 
 def dueling_q(descend_mean: bool = True) -> Rule:

@@ -202,8 +202,9 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def load(directory: Path, *, check: bool = True) -> Runs:
+def load(directory: Path | str, *, check: bool = True) -> Runs:
     """The runs of a directory; `check` compares its files with their checksums."""
+    directory = Path(directory)
     texts = _unedited(directory) if check else _texts(directory)
     damaged = InputError(f"{directory} is damaged: its files are not what qduet train writes")
     try:

@@ -171,9 +171,13 @@ PROGRAMS = {"fingerprint": "the rule", "game_program": "the game"}
 
 
 def difference(stored: str, wanted: str) -> str:
-    """The first setting in which two JSON texts differ."""
+    """The first setting in which two JSON texts differ.
+
+    A program is named only if nothing else differs: another jax may write the same one otherwise.
+    """
     there, here = _flat(json.loads(stored)), _flat(json.loads(wanted))
-    for name in sorted(there.keys() | here.keys()):
+    names = sorted(there.keys() | here.keys(), key=lambda name: (name in PROGRAMS, name))
+    for name in names:
         if there.get(name) != here.get(name) and name in PROGRAMS:
             return f"{PROGRAMS[name]} has changed since"
         if there.get(name) != here.get(name):

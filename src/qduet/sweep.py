@@ -98,6 +98,8 @@ def sweep(
     else:
         policy = check_policy(mdp, behaviour)
     targets = targets or error_targets(mdp, policy)
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise InputError(f"dtype must be float32 or float64; it is {np.dtype(dtype)}")
     with jax.enable_x64(np.dtype(dtype) == np.float64):
         world = World.of(mdp, policy, dtype)
         tasks = {
@@ -248,15 +250,25 @@ def check_rules(
             raise InputError(f"'{name}' must be a Rule; it is a {type(rule).__name__}")
         if rule.goal not in (targets or GOALS):
             raise unknown_name(f"goal of {name},", rule.goal, targets or GOALS)
-        if rule.q is None:
-            tables = jax.eval_shape(
-                rule.init, np.zeros(mdp.num_states), np.zeros((mdp.num_states, mdp.num_actions))
-            )
-            if not hasattr(tables, "v"):
-                raise InputError(
-                    f"{name} has q=None, so its tables need a field v, the state values [S] it is "
-                    "measured by (a NamedTuple, for one); or give it q(tables) -> [S, A]"
-                )
+        _check_read_out(name, rule, mdp)
+
+
+def _check_read_out(name: str, rule: Rule, mdp: MDP) -> None:
+    """Raises unless a rule's values have the shape of what they are measured against."""
+    shape = mdp.num_states, mdp.num_actions
+    tables = jax.eval_shape(rule.init, np.zeros(shape[0]), np.zeros(shape))
+    if rule.q is None and not hasattr(tables, "v"):
+        raise InputError(
+            f"{name} has q=None, so its tables need a field v, the state values [S] it is "
+            "measured by (a NamedTuple, for one); or give it q(tables) -> [S, A]"
+        )
+    what, wanted = ("tables.v", shape[:1]) if rule.q is None else ("q(tables)", shape)
+    found = tables.v if rule.q is None else jax.eval_shape(rule.q, tables)
+    if getattr(found, "shape", None) != wanted:
+        raise InputError(
+            f"{what} of {name} must be an array of shape {wanted}; it is "
+            f"{getattr(found, 'shape', type(found).__name__)}"
+        )
 
 
 def _check(

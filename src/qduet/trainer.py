@@ -26,6 +26,7 @@ import numpy as np
 
 from qduet import checkpoint, resuming, runs, weights
 from qduet.checkpoint import State
+from qduet.errors import InputError
 from qduet.job import Job
 from qduet.program import MAX_BLOCKS, Program
 from qduet.provenance import provenance
@@ -56,6 +57,7 @@ class Outcome(NamedTuple):
     elapsed: float
     """Seconds spent on the job, by all commands that worked on it."""
     rows: list[dict[str, Any]]
+    """Its evaluations, step by step; of a job that was finished before, as its table has them."""
     already: bool = False
     """Whether it was finished before."""
     advanced: bool = True
@@ -94,6 +96,9 @@ def train(
         if isinstance(stop.reason, signal.Signals):
             signal.raise_signal(stop.reason)
         return outcome
+    mine, its = ((j.env_id, j.members, j.episodes) for j in (job, program.job))
+    if mine != its:
+        raise InputError("the program is of another job; give train the one of build(job)")
     directory = Path(directory)
     options = options or Options()
     with resuming.claimed(directory):
@@ -118,7 +123,9 @@ def train(
 
 def _as_found(directory: Path, job: Job) -> Outcome:
     table = runs.load(directory).table
-    rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
+    columns = [[_number(value) for value in column] for column in table.values()]
+    rows = [dict(zip(table, values, strict=True)) for values in zip(*columns, strict=True)]
+    rows.sort(key=lambda row: row["step"])
     return Outcome(True, job.steps, float(table["elapsed_seconds"].max()), rows, already=True)
 
 
@@ -291,7 +298,7 @@ class _Clock:
     seconds: float = 0.0
 
 
-def _number(value: Any) -> float | int | None:
+def _number(value: Any) -> Any:
     """A NumPy scalar as JSON has it."""
     number = value.item()
     return None if number != number else number

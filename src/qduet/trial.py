@@ -78,7 +78,7 @@ def run_trial(
 ) -> tuple[jax.Array, jax.Array]:
     """One seed: errors ``[points, K]``, and the error that counts as 100 %."""
     num_step_sizes = task.step_sizes.size
-    repeat = lambda x: jnp.repeat(x[..., None], num_step_sizes, axis=-1)
+    repeat = lambda x: jnp.repeat(jnp.asarray(x)[..., None], num_step_sizes, axis=-1)
     tables = jax.tree.map(repeat, task.rule.init(chance.v, chance.adv))
     states = jnp.full(num_step_sizes, first_state(task.world, chance))
     in_blocks = functools.partial(

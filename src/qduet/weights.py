@@ -41,9 +41,9 @@ class Weights(NamedTuple):
     step: int
 
 
-def path_of(directory: Path, label: str, seed: int) -> Path:
+def path_of(directory: Path | str, label: str, seed: int) -> Path:
     """Where a results directory keeps the weights of a run."""
-    return directory / FOLDER / f"{label}-{seed}.safetensors"
+    return Path(directory) / FOLDER / f"{label}-{seed}.safetensors"
 
 
 def save(path: Path, weights: Weights) -> None:
@@ -62,8 +62,9 @@ def save(path: Path, weights: Weights) -> None:
     tensors.write(path, arrays, metadata)
 
 
-def load(path: Path) -> Weights:
+def load(path: Path | str) -> Weights:
     """The weights of a file; `InputError` if it is missing, damaged or something else."""
+    path = Path(path)
     if not path.is_file():
         raise InputError(f"{path} does not exist: qduet train writes weights when it is finished")
     arrays, metadata = tensors.read(path)

@@ -64,7 +64,7 @@ def test_a_checkpoint_of_other_shapes_is_refused(stopped, refused, capsys, monke
         ({"dqn": "dueling_dqn"}, "other settings (agent dqn is there, not here)"),
         ({"5": "6"}, "episodes is 5 there, 6 here"),
         ({"2": "5,6"}, "seeds is [0, 1] there, [5, 6] here"),
-        ({"1200": "1800", "600": "900"}, "evaluate_every is 600 there, 900 here"),
+        ({"1200": "1800", "600": "900"}, "give --evaluate-every 600 to go on there, or choose"),
         ({"1200": "600"}, "has been trained to step 1,200 already"),
     ],
 )
@@ -92,6 +92,14 @@ def test_steps_are_not_lowered_below_an_evaluation(whole, place, tmp_path, refus
     (out / runs.EVALUATIONS).unlink()  # then the checkpoint tells
     shorter += ["--max-minutes", "0.1"]  # there is no end to training that is beyond it
     refusal_keeps_everything(out, refused, shorter, "trained to step 1,200 already")
+
+
+def test_the_record_stays_that_of_the_start(stopped):
+    """What the agents' settings go by does not matter, and is not written anew."""
+    config = json.loads((stopped / runs.CONFIG).read_text())
+    (stopped / runs.CONFIG).write_text(json.dumps(config | {"protocol": "reference"}))
+    assert main([*JOB, "--out", str(stopped)]) == 0
+    assert runs.load(stopped).config["protocol"] == "reference"
 
 
 def test_a_state_comes_back_whole_and_only_to_its_job(place, tmp_path):

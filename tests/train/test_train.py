@@ -16,12 +16,13 @@ from small_jobs import JOB, assert_same, small_job, start, untimed
 import qduet.cli.train
 from qduet import agents, checkpoint, program, runs, tensors, trainer, weights
 from qduet.cli import main
+from qduet.errors import InputError
 from qduet.job import Job
 from qduet.stopping import Stop
 
 
 def test_the_directory_is_what_others_read(whole):
-    found = runs.load(whole)
+    found = runs.load(str(whole))
     assert found.finished
     assert found.agents == ("rdq", "dqn")
     assert found.config["agents"][0]["capacity"] == 400
@@ -108,6 +109,21 @@ def test_a_call_takes_no_more_blocks_than_it_can_record(place, tmp_path, monkeyp
     assert (sum(counts), max(counts)) == (119, program.MAX_BLOCKS)
 
 
+def test_the_program_of_another_job_is_refused(place, tmp_path):
+    """Its runs would be written under this job's names."""
+    job = small_job()
+    built = qduet.cli.train.build(job, None)
+    for other in (
+        dataclasses.replace(job, seeds=(0, 7)),
+        dataclasses.replace(job, agents=job.agents[::-1]),
+        dataclasses.replace(job, episodes=6),
+        dataclasses.replace(job, env_id="MinAtar/Asterix-v1"),
+    ):
+        with pytest.raises(InputError, match=r"program is of another job; give .* build\(job\)"):
+            trainer.train(other, built, tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+
+
 def test_seeds_and_agents_differ(whole):
     found = [weights.load(path) for path in sorted((whole / "weights").iterdir())]
     assert [(w.label, w.seed, w.step) for w in found] == [
@@ -120,6 +136,11 @@ def test_seeds_and_agents_differ(whole):
 
 def test_running_again_says_that_it_is_finished(whole, capsys):
     before = {path: path.read_bytes() for path in whole.rglob("*") if path.is_file()}
+    job = small_job()
+    rows = trainer.train(job, qduet.cli.train.build(job, None), str(whole)).rows
+    assert [row["step"] for row in rows] == [0] * 4 + [600] * 4 + [1200] * 4  # as at first
+    assert rows[0]["train_loss_mean"] is None
+    assert type(rows[4]["train_loss_mean"]) is float
     assert main([*JOB, "--out", str(whole), "--json"]) == 0
     out = capsys.readouterr().out
     assert json.loads(out)["finished"]

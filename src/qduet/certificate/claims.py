@@ -121,9 +121,14 @@ def _rdq_is_ahead(ours: Samples, theirs: Samples) -> list[Claim]:
         verdicts = [_verdict(*p) for p in zip(ahead, behind, strict=True)]
         evidence.append([_told(pair, p) for pair, p in zip(pairs, ahead, strict=True)])
     return [
-        Claim(MINATAR, f"{title(game)}: RDQ outperforms {_NAMES[other]}", our, their, verdict)
+        Claim(MINATAR, rdq_outperforms(game, other), our, their, verdict)
         for (game, other), their, our, verdict in zip(tests, *evidence, verdicts, strict=True)
     ]
+
+
+def rdq_outperforms(game: str, other: str) -> str:
+    """The claim, in words."""
+    return f"{title(game)}: RDQ outperforms {_NAMES[other]}"
 
 
 NEEDED = "needs runs of 10M steps"
@@ -139,7 +144,10 @@ def _verdict(ahead: float, behind: float) -> str:
 
 
 def _told(pair: Versus | None, p: float) -> str:
-    return NEEDED if pair is None else f"{signed(pair.difference)}, p = {p:.2g}"
+    if pair is None:
+        return NEEDED
+    near = abs(p - ALPHA) < 0.1 * ALPHA  # two digits would not say on which side
+    return f"{signed(pair.difference)}, p = {p:.{3 if near else 2}g}"
 
 
 def signed(interval: Interval) -> str:

@@ -95,10 +95,10 @@ def _add_settings(group: Any) -> None:
     )
     group.add_argument(
         "--beta",
-        type=real(0, 1, open_above=True),
+        type=real(0, float("inf")),
         nargs="+",
         metavar="B",
-        help="rdq's penalty; several values make several agents, rdq-beta-0.01 …",
+        help="rdq's penalty (default 0.001); each value makes an agent, rdq-beta-0.01 …",
     )
     group.add_argument(
         "--learning-rate", type=real(0, 1, open_below=True), metavar="R", help="Adam's step size"
@@ -194,7 +194,9 @@ def _variants(name: str, args: argparse.Namespace) -> list[tuple[str, Agent]]:
     agent = make_agent(name, protocol=args.protocol, **options)
     if name != "rdq" or not args.beta:
         return [(name, agent)]
-    labels = [name] if len(args.beta) == 1 else [f"{name}-beta-{beta:g}" for beta in args.beta]
+    labels = [f"{name}-beta-{beta:g}" for beta in args.beta]
+    if args.beta == [agent.beta]:
+        labels = [name]
     variants = [dataclasses.replace(agent, beta=beta) for beta in args.beta]
     return list(zip(labels, variants, strict=True))
 

@@ -15,6 +15,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 
 from qduet.errors import InputError
@@ -39,17 +40,18 @@ class Results(NamedTuple):
 
 def fingerprint(rule: Rule, num_states: int, num_actions: int) -> str:
     """A digest of what a rule computes, so that another rule of the same name is told apart."""
-    v, adv = jnp.zeros(num_states), jnp.zeros((num_states, num_actions))
-    t = Transition(jnp.int32(0), jnp.int32(0), jnp.float32(0), jnp.float32(0), jnp.int32(0))
-    tables = rule.init(v, adv)
-    update = (rule.update, (tables, t, jnp.float32(0)))
-    read = [] if rule.q is None else [(rule.q, (tables,))]
-    return digest(f"{rule.goal} {rule.trailing_axes}", (rule.init, (v, adv)), update, *read)
+    with jax.enable_x64(False):  # as it is computed, whatever the setting is elsewhere
+        v, adv = jnp.zeros(num_states), jnp.zeros((num_states, num_actions))
+        t = Transition(jnp.int32(0), jnp.int32(0), jnp.float32(0), jnp.float32(0), jnp.int32(0))
+        tables = rule.init(v, adv)
+        update = (rule.update, (tables, t, jnp.float32(0)))
+        read = [] if rule.q is None else [(rule.q, (tables,))]
+        return digest(f"{rule.goal} {rule.trailing_axes}", (rule.init, (v, adv)), update, *read)
 
 
 def run(
     experiment: TabularExperiment,
-    directory: Path,
+    directory: Path | str,
     *,
     extra_rules: Mapping[str, Rule] | None = None,
     on_progress: Callable[[int, int], None] | None = None,
@@ -62,7 +64,7 @@ def run(
     """
     extra = dict(extra_rules or {})
     _check_names(experiment, extra)
-    sizes = [_Size.of(experiment, directory, n, extra) for n in experiment.actions]
+    sizes = [_Size.of(experiment, Path(directory), n, extra) for n in experiment.actions]
     _run_missing(sizes, workers or default_workers(), on_progress)
     names = (*(spec.id for spec in experiment.rules), *extra)
     cells = {size.mdp.num_actions: {name: size.cells[name] for name in names} for size in sizes}

@@ -89,7 +89,8 @@ def check_draws(env: Environment, draws: Any) -> jax.Array:
     if array.dtype != jnp.uint32 or array.shape != (env.num_draws,):
         raise InputError(
             f"draws for {env.name} must be uint32[{env.num_draws}], got {array.dtype}"
-            f"{list(array.shape)}: use jax.random.bits(key, ({env.num_draws},)), and vmap a batch"
+            f"{list(array.shape)}: use jax.random.bits(key, ({env.num_draws},), jnp.uint32), "
+            "and vmap a batch"
         )
     return jnp.asarray(array)
 

@@ -12,7 +12,7 @@ import numpy as np
 from qduet import published, stats
 from qduet.certificate import Cell, Certificate, admit, certify, compare_cells
 from qduet.certificate.admission import check_whole
-from qduet.certificate.claims import MINATAR
+from qduet.certificate.claims import FAILS, HOLDS, MINATAR, UNDECIDED, rdq_outperforms
 from qduet.certificate.overall import aggregates, collections
 from qduet.certificate.tables import (
     AGENTS,
@@ -47,6 +47,7 @@ def tables(results: Path) -> dict[str, str]:
         "state": _state(final),
         "state-validation": _state(early._replace(claims=())),
         "verdicts": verdicts_table(final).markdown(),
+        "rdq": rdq_table(final).markdown(),
         "return": all_cells_table(final.cells, "return", published.STEPS).markdown(),
         "auc": all_cells_table(final.cells, "auc", published.STEPS).markdown(),
         "validation": all_cells_table(early.cells, "return", published.EVALUATE_EVERY).markdown(),
@@ -130,6 +131,22 @@ def verdicts_table(certificate: Certificate) -> Table:
             row.append(text)
         rows.append(tuple(row))
     return Table("Certificate", ("game", *AGENTS.values()), rows)
+
+
+def rdq_table(certificate: Certificate) -> Table:
+    """The claims on RDQ in short: a row per game, how far it is ahead of the others in our runs."""
+    others = ("dueling_dqn", "dqn")
+    found = {claim.statement: claim for claim in certificate.claims}
+    words = {HOLDS: "ahead", FAILS: "behind", UNDECIDED: UNDECIDED}
+    rows = []
+    for game in published.GAMES:
+        row = [title(game)]
+        for other in others:
+            claim = found[rdq_outperforms(game, other)]
+            told = claim.verdict in words
+            row.append(f"{claim.ours}: {words[claim.verdict]}" if told else NOT_YET)
+        rows.append(tuple(row))
+    return Table("RDQ", ("game", *(f"RDQ − {AGENTS[other]}" for other in others)), rows)
 
 
 def overall_table(runs: list[Runs]) -> Table:
