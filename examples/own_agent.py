@@ -3,8 +3,9 @@
     python examples/own_agent.py out-own-agent
 
 DQN, Dueling DQN and RDQ are three such points. Here is one between the last two: half of the mean
-is subtracted (c = 1/2), and nothing is penalised. The directory is one of `qduet train`: the same
-call again continues or reads it, and `qduet watch`, `compare` and `report` take it.
+is subtracted (c = 1/2), and nothing is penalised. Step size, exploration, initialisation and the
+rest are other fields of `Agent`. The directory is one of `qduet train`: the same call again
+continues or reads it, and `qduet watch`, `compare` and `report` take it.
 """
 
 import sys
@@ -13,19 +14,25 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 
-from qduet import networks, runs, weights
+from qduet import devices, networks, runs, weights
 from qduet.agents import Agent, q_values
 from qduet.job import Job
 from qduet.minatar import make
 from qduet.program import build
 from qduet.stats import mean_interval
-from qduet.trainer import train
+from qduet.trainer import Progress, train
 
 ENV = "MinAtar/Breakout-v1"
 
 
+def tell(progress: Progress) -> None:
+    """Where the training stands, about once a second."""
+    print(f"{progress.doing}, step {progress.step:,}", file=sys.stderr)
+
+
 def main(out: Path, steps: int = 5_000, episodes: int = 100, **settings) -> jax.Array:
     """Trains two seeds, prints their returns, loads the weights; Q(s, ·) of a first board."""
+    devices.keep_compiled()  # for the next start
     agent = Agent("half_dueling", w=1.0, c=0.5, beta=0.0, **settings)
     job = Job(
         ENV,
@@ -35,7 +42,8 @@ def main(out: Path, steps: int = 5_000, episodes: int = 100, **settings) -> jax.
         evaluate_every=steps // 5,
         episodes=episodes,
     )
-    train(job, build(job), out)
+    # Ctrl-C raises KeyboardInterrupt once a checkpoint is written; the same call continues from it.
+    train(job, build(job), out, tell=tell)
     scores = runs.load(out).scores(agent.name)
     for step, returns in zip(scores.steps, scores.values.T, strict=True):
         each = ", ".join(f"{x:.2f}" for x in returns)

@@ -17,11 +17,12 @@ from pathlib import Path
 import jax
 import numpy as np
 
+from qduet import stats
 from qduet.experiments import FIGURES, Results, RuleSpec, TabularExperiment, run
 from qduet.figures.style import save
 from qduet.figures.tabular import tabular_figure
 from qduet.mdp import four_state, garnet
-from qduet.rules import Rule
+from qduet.rules import Rule, q_learning
 from qduet.summary import summarise_all
 from qduet.sweep import sweep
 
@@ -55,11 +56,16 @@ def main(out: Path) -> list[Results]:
     shares = {f"rdq-share-{w:g}": shared_rdq(w) for w in (0.25, 0.5, 0.75)}
     step_sizes = np.geomspace(0.05, 1.0, 8)
     mdp = four_state("dueling", num_actions=10)
-    curves = sweep(mdp, shares, step_sizes, seeds=range(10), steps=5_000, init_std=2.0)
-    for name, c in curves.items():
-        aucs = c.percent.mean(axis=(0, 2))  # infinite where a run diverged
-        best = aucs.argmin()
-        print(f"{name}: best AUC {aucs[best]:.1f} % at α = {step_sizes[best]:.2f}")
+    rules = {"q_learning": q_learning(), **shares}
+    curves = sweep(mdp, rules, step_sizes, seeds=range(10), steps=5_000, init_std=2.0)
+    aucs = {name: stats.auc(c.percent) for name, c in curves.items()}  # [seeds, step sizes]
+    for name in shares:
+        best = stats.best(aucs[name])
+        gap = stats.best_difference(aucs[name], aucs["q_learning"], np.random.default_rng(0))
+        print(
+            f"{name}: best AUC {best.auc} % at α = {step_sizes[best.which]:.2f}; "
+            f"minus Q-learning's best: {gap.value:.2f} ({gap.low:.2f} to {gap.high:.2f})"
+        )
     of_the_paper = FIGURES["figure5"]
     of_my_own = TabularExperiment(
         figure="garnet",  # names the folder in `out`

@@ -164,6 +164,14 @@ def test_certify_lists_its_exit_codes(capsys):
     assert "  1  something differs" in capsys.readouterr().out
 
 
+def test_help_tells_the_default_problem(capsys):
+    with pytest.raises(SystemExit):
+        main(["tabular", "--help"])
+    assert "(default on-policy, for every rule)" in " ".join(capsys.readouterr().out.split())
+    assert main(["tabular", "hard_rdq", "--seeds", "2", "--steps", "100"]) == 0
+    assert capsys.readouterr().out.startswith("hard_rdq on on-policy-18 ")
+
+
 @pytest.mark.parametrize(
     ("name", "told"),
     [

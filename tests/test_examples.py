@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from examples_by_path import ROOT, example
 
-from qduet import agents, networks, weights
+from qduet import agents, devices, networks, weights
 from qduet.agents import make_agent
 from qduet.experience import draw_chance
 from qduet.mdp import four_state, optimum
@@ -52,12 +52,28 @@ def test_own_rule_is_what_plain_numpy_computes(own_rule):
     assert last == pytest.approx(100 * error() / first, rel=1e-10)
 
 
+def assert_told(rule, name, text):
+    """Best AUC with Student's interval, t(9) = 2.26216, and its difference to Q-learning's."""
+    alphas, rules = np.geomspace(0.05, 1.0, 8), {"q": q_learning(), "mine": rule}
+    options = {"seeds": range(10), "steps": 5_000, "init_std": 2.0}
+    found = sweep(four_state("dueling", 10), rules, alphas, **options)
+    q, mine = (found[x].percent.mean(axis=2, dtype=np.float64) for x in rules)
+    best = mine.mean(axis=0).argmin()
+    half = 2.26216 * mine[:, best].std(ddof=1) / np.sqrt(10)
+    gap = mine[:, best].mean() - q.mean(axis=0).min()
+    line = f"{name}: best AUC {mine[:, best].mean():.2f} ± {half:.2f} % at α = {alphas[best]:.2f}; "
+    line += f"minus Q-learning's best: {gap:.2f} ("
+    assert line in text
+    low, high = map(float, re.match(r"(\S+) to (\S+)\)", text.partition(line)[2]).groups())
+    assert low < gap < high
+
+
 def test_own_rule_joins_figure_5_and_an_experiment_on_another_mdp(own_rule, tmp_path, capsys):
     results, other = own_rule.main(tmp_path)
     names = ("rdq-share-0.25", "rdq-share-0.5", "rdq-share-0.75")
     assert results.rules[-3:] == other.rules[-3:] == names
     assert other.cells[5]["rdq-share-0.5"].percent.shape == (10, 7, 51)
-    assert "best AUC" in capsys.readouterr().out
+    assert_told(own_rule.shared_rdq(0.75), "rdq-share-0.75", capsys.readouterr().out)
     # Shares of 1/2 at α = 1 would be Hard RDQ at α = 1/2; at |A| = 18 both start from one seed.
     cells = results.cells[18]
     np.testing.assert_array_equal(
@@ -68,11 +84,18 @@ def test_own_rule_joins_figure_5_and_an_experiment_on_another_mdp(own_rule, tmp_
             assert (tmp_path / f"{figure}-own-rule.{suffix}").stat().st_size > 1000
 
 
-def test_own_agent_trains_and_its_weights_give_its_values(tmp_path, capsys):
+def test_own_agent_trains_and_its_weights_give_its_values(tmp_path, capsys, monkeypatch):
+    kept = []
+    monkeypatch.setattr(devices, "keep_compiled", lambda: kept.append(True))
     small = {"capacity": 400, "learn_from": 100, "sync_every": 100, "batch_size": 16}
     out = tmp_path / "out"
     q = example("own_agent").main(out, steps=1_000, episodes=3, **small)
-    lines = capsys.readouterr().out.splitlines()
+    printed = capsys.readouterr()
+    lines = printed.out.splitlines()
+    assert kept == [True]
+    assert {"compiling, step 0", "training, step 400", "evaluating, step 1,000"} <= {
+        *printed.err.splitlines()
+    }
     assert [line.split(":")[0] for line in lines[:-1]] == [
         f"step {step:,}" for step in range(0, 1_001, 200)
     ]
@@ -135,7 +158,9 @@ BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-
 @pytest.mark.parametrize("code", BLOCKS, ids=lambda code: code.splitlines()[-1][:30])
 def test_the_readme_code_runs_as_printed(code, capsys):
     exec(compile(code, "README.md", "exec"), {})
-    assert capsys.readouterr().out.startswith("[")
+    told = capsys.readouterr().out
+    assert told.startswith("[")
+    assert told.count(" ± ") == (3 if "sweep(" in code else 0)  # one for each step size
 
 
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks" / "README.md"]

@@ -78,7 +78,7 @@ def test_a_held_out_auc_outside_the_panel_is_shown_at_its_edge(results, far):
 
 def with_step_sizes(results, step_sizes):
     """The same curves, as if they were of the last few of these step sizes."""
-    chosen = dataclasses.replace(results.experiment, log_step_sizes=tuple(np.log(step_sizes)))
+    chosen = dataclasses.replace(results.experiment, step_sizes=tuple(step_sizes))
     cells = {
         n: {
             name: curves._replace(

@@ -1,7 +1,10 @@
+import doctest
+
 import jax
 import numpy as np
 import pytest
 
+from qduet import mdp as module
 from qduet.errors import InputError
 from qduet.mdp import MDP, evaluate, four_state, garnet, optimum, uniform_policy
 from qduet.toy_text import from_gymnasium, from_table
@@ -192,3 +195,10 @@ def test_unknown_gymnasium_id_is_one_line():
     with pytest.raises(InputError, match="Gymnasium cannot make 'FrozenPond-v1'") as caught:
         from_gymnasium("FrozenPond-v1")
     assert "\n" not in str(caught.value)
+
+
+def test_the_corridor_in_the_docstring_has_those_values():
+    (test,) = doctest.DocTestFinder(recurse=False).find(MDP, "MDP", globs=vars(module).copy())
+    assert doctest.DocTestRunner().run(test) == (0, 5)
+    # By hand, γ = 0.9: −1 at the last step, −1 − 0.9 · 1 before it, −1 − 0.9 · 1.9 after a detour.
+    assert "[-2.71, -1.9 ]" in MDP.__doc__

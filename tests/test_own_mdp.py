@@ -30,7 +30,7 @@ def lake(**changes):
 
 def declare(problem, **options):
     rules = (RuleSpec("q_learning"), RuleSpec("hard_rdq"))
-    small = {"log_step_sizes": (-3.0, -1.0, 0.0), "seeds": 4, "steps": 200}
+    small = {"step_sizes": (0.05, 0.4, 1.0), "seeds": 4, "steps": 200}
     return TabularExperiment("my-lake", "My lake", problem, rules, **small | options)
 
 
@@ -49,7 +49,7 @@ def test_its_curves_are_those_of_a_sweep_on_the_mdp(done):
     directory, results = done
     assert results.experiment.actions == (3,) == results.experiment.small().actions
     assert (directory / "my-lake" / "actions-3" / "hard_rdq.npz").exists()
-    alphas = np.exp([-3.0, -1.0, 0.0])
+    alphas = [0.05, 0.4, 1.0]
     wanted = sweep(lake(), {"q": q_learning()}, alphas, seeds=range(4), steps=200)["q"]
     np.testing.assert_allclose(results.cells[3]["q_learning"].percent, wanted.percent, rtol=1e-6)
 
@@ -60,6 +60,8 @@ def test_an_equal_mdp_reads_the_cells_and_another_one_is_refused(done, monkeypat
     np.testing.assert_array_equal(
         again.cells[3]["hard_rdq"].percent, done[1].cells[3]["hard_rdq"].percent
     )
+    with pytest.raises(InputError, match="log_step_sizes"):
+        run(declare(lake(), step_sizes=(0.05, 0.41, 1.0)), done[0])
     other = lake(discount=0.95)
     told = f"problem is lake#{lake().digest} there, lake#{other.digest} here"
     with pytest.raises(InputError, match=told):
@@ -122,6 +124,8 @@ def test_it_stands_in_the_report_as_what_it_is(done):
     embedded = page.html.partition('id="qduet-data"')[2].partition(">")[2].partition("</script>")[0]
     charts = json.loads(embedded)["charts"]
     assert list(charts) == ["tabular-0"]  # nothing of the paper
+    (choice,) = (c for c in charts["tabular-0"]["selects"] if c["id"] == "step_size")
+    assert choice["labels"] == ["each rule’s best", "0.0500", "0.4000", "1.0000"]
     assert [panel["title"] for panel in charts["tabular-0"]["panels"]] == [
         "Learning curves",
         "Step sizes",
@@ -159,6 +163,13 @@ def test_the_rule_that_others_are_compared_with_may_be_missing(tmp_path):
     ("options", "told"),
     [
         ({"actions": (2, 6)}, "has 3 actions: leave actions out"),
+        (
+            {"step_sizes": (0.1, -2.0)},
+            "positive and finite; it is [ 0.1 -2. ]",
+        ),
+        ({"step_sizes": (0.1, np.inf)}, "step_sizes must be"),
+        ({"step_sizes": ()}, "step_sizes must be"),
+        ({"step_sizes": 0.1}, "step_sizes must be"),
         ({"protocol": "reference"}, "leave it out for an MDP of your own"),
         ({"problem": q_learning()}, "problem must be an MDP or one of on-policy, qvmax, dueling"),
         ({"rules": ("q_learning",)}, "extra_rules={name: rule}"),

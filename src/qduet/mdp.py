@@ -31,20 +31,37 @@ Floats = NDArray[np.float64]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class MDP:
-    """A finite MDP; arrays are checked, converted to float64 and made read-only."""
+    """A finite MDP of S states and A actions.
+
+    Args:
+      p: ``[S, A, S]``: probability of next state s' after action a in state s.
+      reward: ``[S, A, S]`` (or ``[S, A]``, the same for every s'): mean reward of the transition.
+      discount: γ ∈ [0, 1).
+      start: ``[S]``: distribution of the first state of an episode; state 0 by default.
+      terminal: ``[S]``: whether a state ends the episode; none does by default. Whatever `p` (still
+        probabilities) and `reward` say of such a state, it leads to itself and pays nothing.
+      reward_std: standard deviation of Gaussian noise added to each sampled reward.
+      name: in the names of results; any short text.
+
+    Lists will do: arrays are checked, converted to float64 and made read-only, `reward` always
+    ``[S, A, S]``. A corridor of three states, left and right, whose last one is the end:
+
+    >>> p = np.zeros((3, 2, 3))
+    >>> p[[0, 1], 0, 0] = p[[0, 1], 1, [1, 2]] = p[2, :, 2] = 1
+    >>> reward = [[-1, -1], [-1, -1], [0, 0]]
+    >>> mdp = MDP(p, reward, discount=0.9, terminal=[False, False, True], name="corridor")
+    >>> optimum(mdp).q
+    array([[-2.71, -1.9 ],
+           [-2.71, -1.  ],
+           [ 0.  ,  0.  ]])
+    """
 
     p: Floats
-    """``[S, A, S]``: probability of next state s' after action a in state s."""
     reward: Floats
-    """``[S, A, S]`` (or ``[S, A]``, the same for every s'): mean reward of the transition."""
     discount: float
-    """γ ∈ [0, 1)."""
     start: Floats = dataclasses.field(default=None)  # type: ignore[arg-type]
-    """``[S]``: distribution of the first state of an episode; state 0 by default."""
     terminal: NDArray[np.bool_] = dataclasses.field(default=None)  # type: ignore[arg-type]
-    """``[S]``: states that end the episode; none by default."""
     reward_std: float = 0.0
-    """Standard deviation of Gaussian noise added to each sampled reward."""
     name: str = "mdp"
 
     def __post_init__(self) -> None:

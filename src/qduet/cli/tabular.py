@@ -23,7 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--mdp",
         default="on-policy",
-        help=f"{', '.join(FOUR_STATE)} (the paper's), or a toy-text id such as FrozenLake-v1",
+        help=f"{', '.join(FOUR_STATE)} (the paper's), or a toy-text id such as FrozenLake-v1 "
+        "(default on-policy, for every rule)",
     )
     parser.add_argument("--actions", type=whole(1), help="|A| of the paper's problems (default 18)")
     parser.add_argument(

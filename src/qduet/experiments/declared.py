@@ -4,19 +4,21 @@
     (2, 18)
     >>> mdp = from_gymnasium("FrozenLake-v1")
     >>> rules = (RuleSpec("q_learning"), RuleSpec("hard_rdq"))
-    >>> TabularExperiment("frozen-lake", "FrozenLake, slippery", mdp, rules, seeds=30).actions
+    >>> alphas = (0.05, 0.1, 0.2)
+    >>> TabularExperiment("frozen-lake", "FrozenLake", mdp, rules, step_sizes=alphas).actions
     (4,)
 
 An MDP is told by what it holds: cells of another one are never read under the same name.
 """
 
 import dataclasses
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from qduet.errors import InputError, unknown_name
-from qduet.mdp import FOUR_STATE, MDP, Values, four_state, uniform_policy
+from qduet.mdp import FOUR_STATE, MDP, Floats, Values, four_state, uniform_policy
 from qduet.rules import Rule, make_rule
 from qduet.sweep import error_targets
 
@@ -24,6 +26,11 @@ PROTOCOLS = ("paper", "reference")
 
 SHARED = ("problem", "init_std", "log_step_sizes", "seeds", "steps", "record_every", "protocol")
 """The settings that all cells of one experiment have in common."""
+
+
+def from_logs(log_step_sizes: Iterable[float]) -> Floats:
+    """``[K]``: the step sizes α, of their logarithms ln α."""
+    return np.exp(np.array([*log_step_sizes], np.float64))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,8 +71,13 @@ class TabularExperiment:
     actions: tuple[int, ...] = ()
     """The numbers of actions |A|; the last one is shown in the left and centre panels. By default
     the paper's (2, 6, 10, 14, 18); an MDP has its own."""
-    log_step_sizes: tuple[float, ...] = tuple(i / 10 for i in range(-60, 1))
-    """ln α of each step size: 61 values from exp(−6) to exp(0)."""
+    step_sizes: Floats = dataclasses.field(
+        default_factory=lambda: from_logs(i / 10 for i in range(-60, 1)), compare=False
+    )
+    """``[K]``: the step sizes α, by default the paper's 61, exp(−6), exp(−5.9), …, exp(0).
+    ``protocol="reference"`` rounds them to four decimals, as the released code does."""
+    log_step_sizes: tuple[float, ...] = dataclasses.field(init=False, repr=False)
+    """ln α of each step size, which is how files and comparisons have them."""
     seeds: int = 100
     steps: int = 20_000
     record_every: int = 100
@@ -90,6 +102,21 @@ class TabularExperiment:
                 f"they are {self.actions}"
             )
         object.__setattr__(self, "actions", tuple(self.actions) or own or (2, 6, 10, 14, 18))
+        self._set_step_sizes()
+
+    def _set_step_sizes(self) -> None:
+        """Checks the step sizes; each ln α has as few decimals as give α back."""
+        as_run = lambda alphas: alphas.round(4) if self.protocol == "reference" else alphas
+        alphas = as_run(np.array(self.step_sizes, np.float64))
+        if alphas.ndim != 1 or not alphas.size or not ((alphas > 0) & np.isfinite(alphas)).all():
+            raise InputError(f"step_sizes must be a list, positive and finite; it is {alphas}")
+        logs = np.log(alphas)
+        for decimals in range(12, 0, -1):
+            short = logs.round(decimals)
+            logs = np.where(as_run(np.exp(short)) == alphas, short, logs)
+        alphas.setflags(write=False)
+        object.__setattr__(self, "step_sizes", alphas)
+        object.__setattr__(self, "log_step_sizes", tuple(logs.tolist()))
 
     def _own_actions(self) -> tuple[int, ...]:
         """|A| of an MDP; nothing for the paper's problems, which have any."""
@@ -121,15 +148,10 @@ class TabularExperiment:
         return four_state(self.problem, num_actions)
 
     def settings(self) -> dict[str, Any]:
-        """All fields as they are written to files: an MDP as its `problem_id`."""
+        """All fields as they are written to files: an MDP as its `problem_id`, α as ln α."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        del fields["step_sizes"]
         return fields | {"problem": self.problem_id}
-
-    @property
-    def step_sizes(self) -> np.ndarray:
-        """``[K]``: the step sizes; the released code rounds them to four decimals."""
-        alphas = np.exp(np.array(self.log_step_sizes))
-        return alphas.round(4) if self.protocol == "reference" else alphas
 
     @property
     def points(self) -> np.ndarray:
@@ -139,7 +161,7 @@ class TabularExperiment:
     @property
     def updates(self) -> int:
         """Table updates in the whole experiment."""
-        runs = len(self.actions) * len(self.rules) * len(self.log_step_sizes) * self.seeds
+        runs = len(self.actions) * len(self.rules) * len(self.step_sizes) * self.seeds
         return runs * self.steps
 
     def small(self) -> "TabularExperiment":
@@ -147,7 +169,7 @@ class TabularExperiment:
         return dataclasses.replace(
             self,
             actions=tuple(dict.fromkeys((self.actions[0], self.actions[-1]))),
-            log_step_sizes=tuple(float(x) for x in range(-6, 1)),
+            step_sizes=from_logs(range(-6, 1)),
             seeds=4,
             steps=400,
         )
