@@ -47,6 +47,7 @@ def test_in_the_reference_protocol_curves_are_cut_off_too():
         ((30, 20, 10), STEP_SIZES, True),
         ((10, 20, 30), STEP_SIZES, True),
         ((30, 10, 20), STEP_SIZES, False),
+        ((30, 10, 20), np.array([0.2, 0.1, 0.4]), True),  # in any order
         ((30, 20, 10), np.array([0.25, 0.5, 1.0]), False),  # 1 is the natural end
         ((np.inf,) * 3, STEP_SIZES, False),  # none is best
         ((30,), STEP_SIZES[:1], False),  # no grid

@@ -41,11 +41,12 @@ class RuleSummary(NamedTuple):
     def best_at_edge(self) -> bool:
         """Whether one beyond the grid, smaller or larger, might be better still.
 
-        1 is no such edge: beyond it a step goes past its target.
+        1 is no such edge: beyond it a step goes past its target. Nor is any where all diverge.
         """
-        last = len(self.step_sizes) - 1
-        at_end = last > 0 and self.best.which in (0, last) and np.isfinite(self.best.auc.mean)
-        return bool(at_end and not np.isclose(self.best_step_size, 1.0))
+        least, greatest = self.step_sizes.min(), self.step_sizes.max()
+        at_end = least < greatest and self.best_step_size in (least, greatest)
+        no_edge = np.isclose(self.best_step_size, 1.0) or np.isinf(self.best.auc.mean)
+        return bool(at_end and not no_edge)
 
     @property
     def best_aucs(self) -> np.ndarray:
