@@ -1,5 +1,6 @@
 """The loss of RDQ (or Dueling DQN, or DQN) in JAX code of one's own.
 
+    pip install optax
     python examples/rdq_loss.py
 
 All that qduet needs is V(s) and A(s, ·), from whatever network you have: `agents.loss` makes Q of

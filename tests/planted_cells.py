@@ -4,7 +4,7 @@ import numpy as np
 
 from qduet.store import write_cell
 
-LOG_STEP_SIZES = (-3.0, -2.0, -1.0, 0.0)
+STEP_SIZES = tuple(np.exp([-3.0, -2.0, -1.0, 0.0]).tolist())
 
 
 def curves(generator, seeds, step_sizes, points):
@@ -17,8 +17,8 @@ def curves(generator, seeds, step_sizes, points):
 
 def cell(folder, rule, num_actions, *, seeds=4, steps=400, diverged=(), seed=0, **settings):
     """Writes one cell; `diverged` are indices of step sizes at which every second run diverges."""
-    percent = curves(np.random.default_rng(seed), seeds, len(LOG_STEP_SIZES), steps // 100 + 1)
-    diverged_at = np.full((seeds, len(LOG_STEP_SIZES)), -1, np.int32)
+    percent = curves(np.random.default_rng(seed), seeds, len(STEP_SIZES), steps // 100 + 1)
+    diverged_at = np.full((seeds, len(STEP_SIZES)), -1, np.int32)
     for k in diverged:
         percent[::2, k, 2:] = np.inf
         diverged_at[::2, k] = 200
@@ -30,7 +30,7 @@ def cell(folder, rule, num_actions, *, seeds=4, steps=400, diverged=(), seed=0, 
     made_with = {
         "problem": "dueling",
         "init_std": 2.0,
-        "log_step_sizes": LOG_STEP_SIZES,
+        "step_sizes": STEP_SIZES,
         "seeds": seeds,
         "steps": steps,
         "record_every": 100,

@@ -31,10 +31,10 @@ def test_a_rule_of_ones_own_has_the_colour_and_the_name_of_its_figure(tmp_path):
 
 
 def test_a_best_step_size_at_the_edge_of_the_grid_is_told(tmp_path):
-    planted_cells.experiment(tmp_path / "figure5", log_step_sizes=(-3.0, -2.0, -1.5, -1.0))
+    planted_cells.experiment(tmp_path / "figure5", step_sizes=(0.05, 0.1, 0.2, 0.4))
     _, reader = read([tmp_path])
-    assert "at α = 0.3679, edge of the grid;" in reader.text  # e⁻¹, and the more the better
-    assert reader.text.count(" 0.3679, edge of the grid ") == 6  # cells of the table
+    assert "at α = 0.4000, edge of the grid;" in reader.text  # the more the better
+    assert reader.text.count(" 0.4000, edge of the grid ") == 6  # cells of the table
     planted_cells.experiment(tmp_path / "figure5")
     assert "edge of the grid" not in read([tmp_path])[1].text  # 1 is none
 

@@ -91,7 +91,7 @@ def summarise_all(results: Results) -> Summary:
     experiment = results.experiment
     return {
         num_actions: {
-            name: summarise(curves, experiment.step_sizes, experiment.protocol)
+            name: summarise(curves, np.array(experiment.step_sizes), experiment.protocol)
             for name, curves in by_rule.items()
         }
         for num_actions, by_rule in results.cells.items()

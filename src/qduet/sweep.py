@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
+from numpy.typing import ArrayLike
 
 from qduet.errors import InputError, unknown_name
 from qduet.experience import Chance, World, draw_chance, trajectory
@@ -271,6 +271,14 @@ def _check_read_out(name: str, rule: Rule, mdp: MDP) -> None:
         )
 
 
+def check_step_sizes(step_sizes: ArrayLike) -> np.ndarray:
+    """``[K]``, in double precision; raises unless they are step sizes."""
+    alphas = np.asarray(step_sizes, np.float64)
+    if alphas.ndim != 1 or not alphas.size or not (np.isfinite(alphas) & (alphas > 0)).all():
+        raise InputError(f"step_sizes must be a list, positive and finite; it is {step_sizes!r}")
+    return alphas
+
+
 def _check(
     rules: Mapping[str, Rule],
     step_sizes: ArrayLike,
@@ -284,9 +292,7 @@ def _check(
     """The step sizes as an array; raises if anything cannot be run."""
     if not isinstance(seeds, Sequence | np.ndarray):
         raise InputError(f"seeds must be a sequence such as range(30); it is {seeds}")
-    alphas = np.asarray(step_sizes, np.float64)
-    if alphas.ndim != 1 or not alphas.size or not (np.isfinite(alphas) & (alphas > 0)).all():
-        raise InputError(f"step_sizes must be a list, positive and finite; it is {step_sizes}")
+    alphas = check_step_sizes(step_sizes)
     if not len(seeds) or len(set(seeds)) < len(seeds) or min(seeds) < 0:
         raise InputError("seeds must be one or more different integers that are not negative")
     if record_every < 1 or steps < 1 or steps % record_every:

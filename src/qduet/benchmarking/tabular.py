@@ -33,7 +33,7 @@ DESCRIPTION = "updates per second of the tabular rules, against plain NumPy (def
 
 _PAPER = ("figure2", "figure3", "figure5")
 STEPS = 20_000
-STEP_SIZES = FIGURES["figure5"].step_sizes
+STEP_SIZES = np.array(FIGURES["figure5"].step_sizes)
 STABLE = STEP_SIZES < 0.4
 """Where no rule diverges, so that end results can be compared."""
 

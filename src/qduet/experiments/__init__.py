@@ -13,14 +13,7 @@ on an MDP of one's own is declared like the paper's:
 docs/differences.md to what the authors' released code does.
 """
 
-from qduet.experiments.declared import (
-    FIGURES,
-    PROTOCOLS,
-    SHARED,
-    RuleSpec,
-    TabularExperiment,
-    from_logs,
-)
+from qduet.experiments.declared import FIGURES, PROTOCOLS, SHARED, RuleSpec, TabularExperiment
 from qduet.experiments.running import Results, fingerprint, run
 
 __all__ = [
@@ -31,6 +24,5 @@ __all__ = [
     "RuleSpec",
     "TabularExperiment",
     "fingerprint",
-    "from_logs",
     "run",
 ]

@@ -12,25 +12,20 @@ An MDP is told by what it holds: cells of another one are never read under the s
 """
 
 import dataclasses
-from collections.abc import Iterable
+import math
 from typing import Any
 
 import numpy as np
 
 from qduet.errors import InputError, unknown_name
-from qduet.mdp import FOUR_STATE, MDP, Floats, Values, four_state, uniform_policy
+from qduet.mdp import FOUR_STATE, MDP, Values, four_state, uniform_policy
 from qduet.rules import Rule, make_rule
-from qduet.sweep import error_targets
+from qduet.sweep import check_step_sizes, error_targets
 
 PROTOCOLS = ("paper", "reference")
 
-SHARED = ("problem", "init_std", "log_step_sizes", "seeds", "steps", "record_every", "protocol")
+SHARED = ("problem", "init_std", "step_sizes", "seeds", "steps", "record_every", "protocol")
 """The settings that all cells of one experiment have in common."""
-
-
-def from_logs(log_step_sizes: Iterable[float]) -> Floats:
-    """``[K]``: the step sizes α, of their logarithms ln α."""
-    return np.exp(np.array([*log_step_sizes], np.float64))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,13 +66,9 @@ class TabularExperiment:
     actions: tuple[int, ...] = ()
     """The numbers of actions |A|; the last one is shown in the left and centre panels. By default
     the paper's (2, 6, 10, 14, 18); an MDP has its own."""
-    step_sizes: Floats = dataclasses.field(
-        default_factory=lambda: from_logs(i / 10 for i in range(-60, 1)), compare=False
-    )
-    """``[K]``: the step sizes α, by default the paper's 61, exp(−6), exp(−5.9), …, exp(0).
-    ``protocol="reference"`` rounds them to four decimals, as the released code does."""
-    log_step_sizes: tuple[float, ...] = dataclasses.field(init=False, repr=False)
-    """ln α of each step size, which is how files and comparisons have them."""
+    step_sizes: tuple[float, ...] = tuple(math.exp(i / 10) for i in range(-60, 1))
+    """α, by default the paper's 61 values exp(−6), exp(−5.9), …, exp(0). ``protocol="reference"``
+    rounds them to four decimals, as the released code does."""
     seeds: int = 100
     steps: int = 20_000
     record_every: int = 100
@@ -102,21 +93,10 @@ class TabularExperiment:
                 f"they are {self.actions}"
             )
         object.__setattr__(self, "actions", tuple(self.actions) or own or (2, 6, 10, 14, 18))
-        self._set_step_sizes()
-
-    def _set_step_sizes(self) -> None:
-        """Checks the step sizes; each ln α has as few decimals as give α back."""
-        as_run = lambda alphas: alphas.round(4) if self.protocol == "reference" else alphas
-        alphas = as_run(np.array(self.step_sizes, np.float64))
-        if alphas.ndim != 1 or not alphas.size or not ((alphas > 0) & np.isfinite(alphas)).all():
-            raise InputError(f"step_sizes must be a list, positive and finite; it is {alphas}")
-        logs = np.log(alphas)
-        for decimals in range(12, 0, -1):
-            short = logs.round(decimals)
-            logs = np.where(as_run(np.exp(short)) == alphas, short, logs)
-        alphas.setflags(write=False)
-        object.__setattr__(self, "step_sizes", alphas)
-        object.__setattr__(self, "log_step_sizes", tuple(logs.tolist()))
+        alphas = check_step_sizes(self.step_sizes)
+        if self.protocol == "reference":
+            alphas = check_step_sizes(alphas.round(4))
+        object.__setattr__(self, "step_sizes", tuple(alphas.tolist()))
 
     def _own_actions(self) -> tuple[int, ...]:
         """|A| of an MDP; nothing for the paper's problems, which have any."""
@@ -148,9 +128,8 @@ class TabularExperiment:
         return four_state(self.problem, num_actions)
 
     def settings(self) -> dict[str, Any]:
-        """All fields as they are written to files: an MDP as its `problem_id`, α as ln α."""
+        """All fields as they are written to files: an MDP as its `problem_id`."""
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        del fields["step_sizes"]
         return fields | {"problem": self.problem_id}
 
     @property
@@ -169,7 +148,7 @@ class TabularExperiment:
         return dataclasses.replace(
             self,
             actions=tuple(dict.fromkeys((self.actions[0], self.actions[-1]))),
-            step_sizes=from_logs(range(-6, 1)),
+            step_sizes=tuple(math.exp(x) for x in range(-6, 1)),
             seeds=4,
             steps=400,
         )

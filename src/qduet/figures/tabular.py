@@ -1,6 +1,6 @@
 """Figures 2, 3 and 5: error curves, AUC against step size, best AUC against |A|."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -139,9 +139,9 @@ def _top(aucs: Iterable[Interval]) -> float:
     return float(np.clip(1.08 * max(means, default=100.0), 10.0, 150.0))
 
 
-def _step_size_ticks(axis: Axis, step_sizes: np.ndarray) -> None:
+def _step_size_ticks(axis: Axis, step_sizes: Sequence[float]) -> None:
     """Labels powers of ten; of a grid with fewer than two of them 1, 2 and 5, or round numbers."""
-    low, high = np.log10([step_sizes.min() * (1 - 1e-9), step_sizes.max() * (1 + 1e-9)])
+    low, high = np.log10([min(step_sizes) * (1 - 1e-9), max(step_sizes) * (1 + 1e-9)])
     axis.set_minor_formatter(NullFormatter())
     if np.floor(high) > np.ceil(low):
         return

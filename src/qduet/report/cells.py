@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from qduet.errors import InputError
-from qduet.experiments import FIGURES, SHARED, Results, TabularExperiment, from_logs
+from qduet.experiments import FIGURES, SHARED, Results, TabularExperiment
 from qduet.findings import Finding, findings
 from qduet.rules import RULES
 from qduet.store import open_cell
@@ -71,7 +71,6 @@ def load(folder: Path, files: list[CellFile]) -> list[Loaded]:
 
 def _experiment(folder: Path, found: list[CellFile]) -> Loaded:
     shared = {key: found[0].settings[key] for key in SHARED}
-    shared["step_sizes"] = from_logs(shared.pop("log_step_sizes"))
     figure = folder.resolve().name  # "." has none
     declared = _declared(figure, shared["problem"])
     experiment = TabularExperiment(
