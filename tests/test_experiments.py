@@ -43,7 +43,7 @@ def test_the_declared_sizes_are_the_papers():
 
 
 def test_step_sizes_are_taken_as_they_are_and_told_apart():
-    mine = dataclasses.replace(FIGURES["figure5"], step_sizes=[0.1, 0.3])
+    mine = dataclasses.replace(FIGURES["figure5"], step_sizes=[0.3, 0.1])
     assert mine.step_sizes == (0.1, 0.3) == mine.settings()["step_sizes"]
     assert mine == dataclasses.replace(mine)
     assert mine != dataclasses.replace(mine, step_sizes=[0.1, 0.3 + 1e-15])

@@ -67,7 +67,7 @@ class TabularExperiment:
     """The numbers of actions |A|; the last one is shown in the left and centre panels. By default
     the paper's (2, 6, 10, 14, 18); an MDP has its own."""
     step_sizes: tuple[float, ...] = tuple(math.exp(i / 10) for i in range(-60, 1))
-    """α, by default the paper's 61 values exp(−6), exp(−5.9), …, exp(0). ``protocol="reference"``
+    """α, in ascending order; by default the paper's 61 values exp(−6), exp(−5.9), …, exp(0). ``protocol="reference"``
     rounds them to four decimals, as the released code does."""
     seeds: int = 100
     steps: int = 20_000
@@ -93,7 +93,7 @@ class TabularExperiment:
                 f"they are {self.actions}"
             )
         object.__setattr__(self, "actions", tuple(self.actions) or own or (2, 6, 10, 14, 18))
-        alphas = check_step_sizes(self.step_sizes)
+        alphas = np.sort(check_step_sizes(self.step_sizes))
         if self.protocol == "reference":
             alphas = check_step_sizes(alphas.round(4))
         object.__setattr__(self, "step_sizes", tuple(alphas.tolist()))
