@@ -67,8 +67,8 @@ class TabularExperiment:
     """The numbers of actions |A|; the last one is shown in the left and centre panels. By default
     the paper's (2, 6, 10, 14, 18); an MDP has its own."""
     step_sizes: tuple[float, ...] = tuple(math.exp(i / 10) for i in range(-60, 1))
-    """α, in ascending order; by default the paper's 61 values exp(−6), exp(−5.9), …, exp(0). ``protocol="reference"``
-    rounds them to four decimals, as the released code does."""
+    """α, in ascending order; by default the paper's 61 values exp(−6), exp(−5.9), …, exp(0).
+    ``protocol="reference"`` rounds them to four decimals, as the released code does."""
     seeds: int = 100
     steps: int = 20_000
     record_every: int = 100
