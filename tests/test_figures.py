@@ -138,6 +138,32 @@ def test_a_best_step_size_at_the_edge_of_the_grid_is_told_in_the_legend(results)
     assert legend([0.25, 0.5, 1.0])[0] == "Q-learning (α = 1)"
 
 
+def test_the_legend_names_the_marks_that_are_drawn(results):
+    """Of none, of a cross and a circle, of a cross beyond the panel."""
+    marks = ["runs diverged", "α chosen on the other seeds", "the same, off the scale"]
+    summary = summarise_all(results)
+    (n,) = results.experiment.actions[-1:]
+    name = results.rules[0]
+    rule = summary[n][name]
+    assert rule.held_out
+    held = rule.held_out
+    far = held._replace(auc=held.auc._replace(mean=1e6))
+
+    def told(**changes):
+        every = {
+            m: {r: s._replace(held_out=None, diverged=0 * s.diverged) for r, s in by.items()}
+            for m, by in summary.items()
+        }
+        every[n][name] = every[n][name]._replace(**changes)
+        texts = [t.get_text() for t in tabular_figure(results, every).legends[0].get_texts()]
+        return [mark for mark in marks if mark in texts]
+
+    assert told() == []
+    assert told(held_out=held) == marks[1:2]
+    assert told(diverged=rule.diverged + 1) == marks[:1]
+    assert told(held_out=far) == marks[2:]
+
+
 def test_every_axis_has_a_label_and_every_rule_a_legend(results, figure):
     for axes in figure.axes:
         assert axes.get_xlabel()

@@ -63,21 +63,24 @@ def _legend(figure: Figure, left: Axes, results: Results) -> None:
     experiment = results.experiment
     rules = left.get_legend_handles_labels()[0]
     columns = min(len(figure.axes), len(results.rules))
-    figure.legend(handles=rules + _marks(), loc="outside lower center", ncols=columns)
+    figure.legend(handles=rules + _marks(figure), loc="outside lower center", ncols=columns)
     seeds = experiment.seeds
     note = f"{seeds} seeds, 95 % intervals" if seeds > 1 else "a single seed: no intervals"
     suffix = "" if experiment.protocol == "paper" else ", protocol=reference"
     figure.suptitle(f"{experiment.title} ({note}{suffix})", fontsize=11)
 
 
-def _marks() -> list[Line2D]:
-    """Legend entries for the marks of the panels."""
+def _marks(figure: Figure) -> list[Line2D]:
+    """Legend entries for the marks that are in the panels."""
     grey: dict[str, Any] = {"color": "0.35", "linestyle": ""}
-    return [
+    marks = [
         Line2D([], [], **grey, marker="o", fillstyle="none", markersize=4, label="runs diverged"),
         Line2D([], [], **grey, marker="x", markersize=5, label="α chosen on the other seeds"),
         Line2D([], [], **grey, marker="^", markersize=5, label="the same, off the scale"),
     ]
+    lines = [line for axes in figure.axes for line in axes.lines if np.size(line.get_xdata())]
+    there = {(line.get_marker(), line.get_fillstyle()) for line in lines}
+    return [mark for mark in marks if (mark.get_marker(), mark.get_fillstyle()) in there]
 
 
 def _draw_curve(axes: Axes, points: np.ndarray, rule: RuleSummary, look: Look) -> None:
@@ -105,7 +108,7 @@ def _draw_step_sizes(axes: Axes, rule: RuleSummary, look: Look) -> None:
         linestyle="",
         marker="o",
         markersize=3,
-        markerfacecolor="none",
+        fillstyle="none",
         transform=axes.get_xaxis_transform(),  # x in data, y in axes coordinates
     )
     markers.set_in_layout(False)
