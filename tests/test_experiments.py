@@ -42,6 +42,24 @@ def test_the_declared_sizes_are_the_papers():
         np.testing.assert_allclose(np.log(alphas), np.arange(-60, 1) / 10, atol=1e-12)
 
 
+def test_the_default_step_sizes_are_the_same_on_every_machine():
+    """Files are compared by them, and the last bits of e^x differ from one libm to another."""
+    assert FIGURES["figure5"].step_sizes[::30] == (0.00247875217667, 0.0497870683679, 1.0)
+    assert FIGURES["figure5"].small().step_sizes[::3] == (0.00247875217667, 0.0497870683679, 1.0)
+
+
+def test_step_sizes_must_be_different():
+    figure = FIGURES["figure5"]
+    for step_sizes, protocol in (
+        ([0.1, 0.1], "paper"),
+        ([0.0001, 0.00011], "reference"),
+        ([0.00001, 0.1], "reference"),
+    ):
+        with pytest.raises(InputError, match=r"step_sizes must be different .* they are"):
+            dataclasses.replace(figure, step_sizes=step_sizes, protocol=protocol)
+    assert dataclasses.replace(figure, step_sizes=[0.0001, 0.00011]).step_sizes[0] == 0.0001
+
+
 def test_step_sizes_are_taken_as_they_are_and_told_apart():
     mine = dataclasses.replace(FIGURES["figure5"], step_sizes=[0.3, 0.1])
     assert mine.step_sizes == (0.1, 0.3) == mine.settings()["step_sizes"]

@@ -171,6 +171,7 @@ def test_the_rule_that_others_are_compared_with_may_be_missing(tmp_path):
         ),
         ({"step_sizes": (0.1, np.inf)}, "step_sizes must be"),
         ({"step_sizes": ()}, "step_sizes must be"),
+        ({"step_sizes": ["a"]}, "step_sizes must be a list, positive and finite; it is ['a']"),
         ({"step_sizes": 0.1}, "step_sizes must be"),
         ({"protocol": "reference"}, "leave it out for an MDP of your own"),
         ({"problem": q_learning()}, "problem must be an MDP or one of on-policy, qvmax, dueling"),

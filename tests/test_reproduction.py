@@ -13,11 +13,13 @@ from raw import columns, curves
 
 from qduet import published, recording_file, runs
 from qduet.agents import make_agent
+from qduet.certificate import Certificate
+from qduet.certificate.claims import Claim, rdq_outperforms
 from qduet.reproduction.__main__ import main
 from qduet.reproduction.documents import DOCUMENTS, MARKED, PICTURES, digest, filled
 from qduet.reproduction.picture import protocols_figure
 from qduet.reproduction.protocols import shifts
-from qduet.reproduction.tables import protocol_shifts, protocols, tables
+from qduet.reproduction.tables import protocol_shifts, protocols, rdq_table, tables
 
 ROOT = Path(__file__).parents[1]
 FIGURE6 = ROOT / "results" / "figure6"
@@ -210,6 +212,19 @@ def test_tables_of_some_games(root):
     short = {row[0]: row[1:] for row in rows(found["verdicts"])}
     assert short["Freeway"][0].endswith(": differ")
     assert short["Seaquest"][0] == "72.7 → no data yet"
+
+
+def test_what_the_table_of_rdq_calls_each_verdict():
+    claim = Claim("Fig 6", "", "+1.00 ± 0.50", "", "")
+    words = {"holds": "ahead", "does not hold": "behind", "undecided": "undecided"}
+    for verdict, word in words.items():
+        named = [
+            claim._replace(statement=rdq_outperforms(game, other), verdict=verdict)
+            for game in published.GAMES
+            for other in ("dueling_dqn", "dqn")
+        ]
+        table = rdq_table(Certificate(None, (), (), tuple(named)))
+        assert {cell for row in table.rows for cell in row[1:]} == {f"+1.00 ± 0.50: {word}"}
 
 
 def test_the_protocols_table_is_what_scipy_says(root):

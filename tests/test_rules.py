@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qduet import rules
-from qduet.errors import InputError
+from qduet.errors import InputError, unknown_name
 from qduet.mdp import evaluate, four_state, garnet, optimum, uniform_policy
 from qduet.rules import RULES, Transition, make_rule
 
@@ -85,6 +85,8 @@ def test_trailing_axes_and_vmap_are_single_runs_side_by_side(name):
 
 def test_all_built_in_rules_allow_trailing_axes():
     assert all(make_rule(name, np.ones((1, 1))).trailing_axes for name in NAMES)
+    for expect in (rules.greedy, rules.mean, rules.epsilon_greedy(0.1)):
+        assert rules.expected_sarsa(expect).trailing_axes
 
 
 @pytest.mark.parametrize("name", ["q_learning", "expected_sarsa"])
@@ -206,6 +208,10 @@ def test_annealed_steps_end_at_the_closed_form(name, problem):
     else:
         row = [1 + 0.9 * v_b, 0.9 * v_b, 0.9 * v_b] if other is None else [10.0, other, other]
         np.testing.assert_allclose(rule.q(tables), np.tile(row, (4, 1)), rtol=0.01)
+
+
+def test_one_letter_suggests_nothing():
+    assert "did you mean" not in str(unknown_name("rule", "s", ("hard_rdq", "td0")))
 
 
 def test_unknown_names_suggest_the_nearest():

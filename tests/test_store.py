@@ -33,6 +33,15 @@ def test_a_program_is_named_only_if_nothing_else_differs():
     assert told == "the rule has changed since"
 
 
+def test_of_long_lists_the_first_difference_is_named():
+    told = lambda *lists: store.difference(*(json.dumps({"x": each}) for each in lists))
+    long = list(range(61))
+    assert told(long, [*long[:14], -1, *long[15:]]) == "x[14] is 14 there, -1 here"
+    assert told(long, long[:2]) == "x has 61 entries there, 2 here"
+    assert told([1, 2], [1, 3]) == "x is [1, 2] there, [1, 3] here"
+    assert told(long, None).endswith("60] there, None here")
+
+
 def test_a_cell_comes_back_as_it_was(cell):
     arrays = store.read_cell(cell, SETTINGS)
     assert arrays.keys() == ARRAYS.keys()

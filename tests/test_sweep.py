@@ -7,7 +7,7 @@ import pytest
 from qduet.errors import InputError
 from qduet.experience import draw_chance
 from qduet.mdp import MDP, Values, four_state, garnet, uniform_policy
-from qduet.rules import RULES, Rule, VTable, make_rule, q_learning, trailing_axes
+from qduet.rules import RULES, Rule, VTable, expected_sarsa, make_rule, q_learning, trailing_axes
 from qduet.sweep import EpsilonGreedy, error_targets, sweep
 
 ALPHAS = np.array([0.05, 0.3])
@@ -248,6 +248,15 @@ def test_a_built_in_rule_with_another_update_is_no_longer_given_trailing_axes():
     mdp = four_state("qvmax", 3)
     rules = {"mine": q_learning()._replace(update=update), "q_learning": q_learning()}
     curves = sweep(mdp, rules, ALPHAS, seeds=range(2), steps=300)
+    np.testing.assert_allclose(curves["mine"].percent, curves["q_learning"].percent, rtol=1e-6)
+
+
+def test_a_target_policy_of_ones_own_is_given_one_table():
+    """One that takes the maximum over all of ``q[s]``, again; `greedy` itself is given all."""
+    mdp = four_state("qvmax", 3)
+    mine = expected_sarsa(lambda q, s: q[s].max(), goal="optimal")
+    assert not mine.trailing_axes
+    curves = sweep(mdp, {"mine": mine, "q_learning": q_learning()}, ALPHAS, seeds=[0], steps=300)
     np.testing.assert_allclose(curves["mine"].percent, curves["q_learning"].percent, rtol=1e-6)
 
 

@@ -12,7 +12,6 @@ one compiled program.
 """
 
 import dataclasses
-import math
 from typing import Any, NamedTuple
 
 import jax
@@ -90,8 +89,8 @@ class Agent:
         for field in dataclasses.fields(self):
             value = plain(field.type, field.name, getattr(self, field.name))
             object.__setattr__(self, field.name, value)
-        if not 0 <= self.beta < math.inf:
-            raise InputError(f"beta must be finite and ≥ 0; it is {self.beta}")
+        if self.beta < 0:
+            raise InputError(f"beta must be ≥ 0; it is {self.beta}")
         if self.initialisation not in INITIALISATIONS:
             raise unknown_name("initialisation", self.initialisation, INITIALISATIONS)
         for name, low, high in _RANGES:

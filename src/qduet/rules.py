@@ -26,7 +26,7 @@ The rules fall into three families, each written once:
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -41,6 +41,8 @@ Tables = Any
 
 Scalar = Any
 """A number or an array of rank 0."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Transition(NamedTuple):
@@ -80,17 +82,21 @@ class Rule(NamedTuple):
     @property
     def trailing_axes(self) -> bool:
         """Whether `update` says of itself that it takes tables with `trailing_axes`."""
-        return getattr(self.update, "trailing_axes", False)
+        return _has_trailing_axes(self.update)
 
 
-def trailing_axes(update: Callable[..., Tables]) -> Callable[..., Tables]:
-    """Marks an update that takes tables with further axes behind those of state and action.
+def trailing_axes(update: Function) -> Function:
+    """Marks an update, or an `Expectation`, that takes tables with axes behind state and action.
 
     It must index state and action only, and treat all that follows element by element: ``q[s]``
     is then ``[A, K]``, and its maximum over actions is ``.max(axis=0)``.
     """
     update.trailing_axes = True  # type: ignore[attr-defined]
     return update
+
+
+def _has_trailing_axes(function: Callable[..., Any]) -> bool:
+    return getattr(function, "trailing_axes", False)
 
 
 def step_toward(table: jax.Array, index: Any, target: Scalar, step_size: Scalar) -> jax.Array:
@@ -101,7 +107,10 @@ def step_toward(table: jax.Array, index: Any, target: Scalar, step_size: Scalar)
 # --- One table -----------------------------------------------------------------------------------
 
 Expectation = Callable[[jax.Array, Scalar], jax.Array]
-"""``(q[S, A], s) -> (E q)(s)``: a target policy, given as the value it expects in a state."""
+"""``(q[S, A], s) -> (E q)(s)``: a target policy, given as the value it expects in a state.
+
+One that is marked by `trailing_axes` is given ``q[S, A, K]``, and gives K values.
+"""
 
 
 def under(policy: ArrayLike) -> Expectation:
@@ -109,6 +118,7 @@ def under(policy: ArrayLike) -> Expectation:
     # A plain array is kept on the host until the precision of q is known.
     pi = policy if isinstance(policy, jax.Array) else np.asarray(policy)
 
+    @trailing_axes
     def expect(q: jax.Array, s: Scalar) -> jax.Array:
         probability = jnp.asarray(pi, q.dtype)
         return sum_over_actions(lambda a: probability[s, a] * q[s, a], q.shape[1])
@@ -116,11 +126,13 @@ def under(policy: ArrayLike) -> Expectation:
     return expect
 
 
+@trailing_axes
 def greedy(q: jax.Array, s: Scalar) -> jax.Array:
     """The expectation under the greedy policy: max_a q(s, a)."""
     return max_over_actions(lambda a: q[s, a], q.shape[1])
 
 
+@trailing_axes
 def mean(q: jax.Array, s: Scalar) -> jax.Array:
     """The expectation under the uniform policy: (1/|A|) Σ_a q(s, a)."""
     return sum_over_actions(lambda a: q[s, a], q.shape[1]) / q.shape[1]
@@ -128,7 +140,7 @@ def mean(q: jax.Array, s: Scalar) -> jax.Array:
 
 def epsilon_greedy(epsilon: float) -> Expectation:
     """The expectation under the ε-greedy policy: (1 − ε) max_a q(s, a) + ε mean_a q(s, a)."""
-    return lambda q, s: (1 - epsilon) * greedy(q, s) + epsilon * mean(q, s)
+    return trailing_axes(lambda q, s: (1 - epsilon) * greedy(q, s) + epsilon * mean(q, s))
 
 
 class QTable(NamedTuple):
@@ -143,11 +155,12 @@ def expected_sarsa(expect: Expectation, goal: str = "behaviour") -> Rule:
     if not callable(expect):
         raise InputError("expect must be a function (q, s) -> value; of a policy π[s, a], under(π)")
 
-    @trailing_axes
     def update(tables: QTable, t: Transition, step_size: Scalar) -> QTable:
         target = t.reward + t.discount * expect(tables.q, t.next_state)
         return QTable(step_toward(tables.q, (t.state, t.action), target, step_size))
 
+    if _has_trailing_axes(expect):
+        trailing_axes(update)
     return Rule(lambda v, adv: QTable(v[:, None] + adv), update, lambda tables: tables.q, goal)
 
 

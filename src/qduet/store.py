@@ -181,8 +181,19 @@ def difference(stored: str, wanted: str) -> str:
         if there.get(name) != here.get(name) and name in PROGRAMS:
             return f"{PROGRAMS[name]} has changed since"
         if there.get(name) != here.get(name):
-            return f"{name} is {there.get(name)} there, {here.get(name)} here"
+            return _told(name, there.get(name), here.get(name))
     return "in their order"
+
+
+def _told(name: str, there: Any, here: Any) -> str:
+    """What differs; of long lists the first entry that does."""
+    lists = [value for value in (there, here) if isinstance(value, list)]
+    if len(lists) == 2 and max(map(len, lists)) > 8:
+        if len(there) != len(here):
+            return f"{name} has {len(there)} entries there, {len(here)} here"
+        first = next(i for i, (a, b) in enumerate(zip(there, here, strict=True)) if a != b)
+        name, there, here = f"{name}[{first}]", there[first], here[first]
+    return f"{name} is {there} there, {here} here"
 
 
 def _flat(value: Any, prefix: str = "") -> dict[str, Any]:

@@ -273,7 +273,10 @@ def _check_read_out(name: str, rule: Rule, mdp: MDP) -> None:
 
 def check_step_sizes(step_sizes: ArrayLike) -> np.ndarray:
     """``[K]``, in double precision; raises unless they are step sizes."""
-    alphas = np.asarray(step_sizes, np.float64)
+    try:
+        alphas = np.asarray(step_sizes, np.float64)
+    except (TypeError, ValueError):
+        alphas = np.empty(0)
     if alphas.ndim != 1 or not alphas.size or not (np.isfinite(alphas) & (alphas > 0)).all():
         raise InputError(f"step_sizes must be a list, positive and finite; it is {step_sizes!r}")
     return alphas

@@ -146,8 +146,10 @@ def _verdict(ahead: float, behind: float) -> str:
 def _told(pair: Versus | None, p: float) -> str:
     if pair is None:
         return NEEDED
-    near = abs(p - ALPHA) < 0.1 * ALPHA  # two digits would not say on which side
-    return f"{signed(pair.difference)}, p = {p:.{3 if near else 2}g}"
+    digits = 2
+    while f"{p:.{digits}g}" == f"{ALPHA:g}" and digits < 6:  # which would not say on which side
+        digits += 1
+    return f"{signed(pair.difference)}, p = {p:.{digits}g}"
 
 
 def signed(interval: Interval) -> str:

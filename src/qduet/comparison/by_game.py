@@ -41,8 +41,8 @@ def note_on_intervals(collection: Collection) -> list[str]:
     if all(count == 1 or count >= FEW_SEEDS for count in counts):
         return []
     return [
-        f"Fewer than {FEW_SEEDS} seeds: bootstrap intervals, in brackets, are too short. The true "
-        "IQM is in 50 % of those of 2 seeds, 75 % of 3, 90 % of 5."
+        f"Fewer than {FEW_SEEDS} seeds: bootstrap intervals, in brackets, are too short. In one "
+        "game, the true IQM is in 50 % of those of 2 seeds, 75 % of 3, 90 % of 5."
     ]
 
 

@@ -28,6 +28,11 @@ SHARED = ("problem", "init_std", "step_sizes", "seeds", "steps", "record_every",
 """The settings that all cells of one experiment have in common."""
 
 
+def _exp(x: float) -> float:
+    """e^x to twelve digits: the last bits are not the same on every machine."""
+    return float(f"{math.exp(x):.12g}")
+
+
 @dataclasses.dataclass(frozen=True)
 class RuleSpec:
     """A rule by its id, with the options that make it a variant."""
@@ -66,9 +71,9 @@ class TabularExperiment:
     actions: tuple[int, ...] = ()
     """The numbers of actions |A|; the last one is shown in the left and centre panels. By default
     the paper's (2, 6, 10, 14, 18); an MDP has its own."""
-    step_sizes: tuple[float, ...] = tuple(math.exp(i / 10) for i in range(-60, 1))
+    step_sizes: tuple[float, ...] = tuple(_exp(i / 10) for i in range(-60, 1))
     """α, in ascending order; by default the paper's 61 values exp(−6), exp(−5.9), …, exp(0).
-    ``protocol="reference"`` rounds them to four decimals, as the released code does."""
+    ``protocol="reference"`` rounds them to four decimals, as the released code does, for good."""
     seeds: int = 100
     steps: int = 20_000
     record_every: int = 100
@@ -95,7 +100,12 @@ class TabularExperiment:
         object.__setattr__(self, "actions", tuple(self.actions) or own or (2, 6, 10, 14, 18))
         alphas = np.sort(check_step_sizes(self.step_sizes))
         if self.protocol == "reference":
-            alphas = check_step_sizes(alphas.round(4))
+            alphas = alphas.round(4)
+        if not alphas.all() or len(np.unique(alphas)) < len(alphas):
+            raise InputError(
+                "step_sizes must be different (for protocol=reference, which rounds them to four "
+                f"decimals, then too, and not 0); they are {self.step_sizes}"
+            )
         object.__setattr__(self, "step_sizes", tuple(alphas.tolist()))
 
     def _own_actions(self) -> tuple[int, ...]:
@@ -148,7 +158,7 @@ class TabularExperiment:
         return dataclasses.replace(
             self,
             actions=tuple(dict.fromkeys((self.actions[0], self.actions[-1]))),
-            step_sizes=tuple(math.exp(x) for x in range(-6, 1)),
+            step_sizes=tuple(_exp(x) for x in range(-6, 1)),
             seeds=4,
             steps=400,
         )

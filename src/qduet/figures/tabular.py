@@ -95,7 +95,7 @@ def _draw_step_sizes(axes: Axes, rule: RuleSummary, look: Look) -> None:
     mean = np.array([interval.mean for interval in rule.intervals])
     low = np.array([interval.low for interval in rule.intervals])
     high = np.array([interval.high for interval in rule.intervals])
-    mean[~np.isfinite(mean)] = np.nan
+    # A mean is infinite where runs diverged: the line ends before it.
     axes.plot(rule.step_sizes, mean, color=look.colour, linestyle=look.style)
     axes.fill_between(rule.step_sizes, low, high, color=look.colour, alpha=0.2, linewidth=0)
     axes.axhline(rule.best.auc.mean, color=look.colour, linestyle="--", linewidth=0.8)
