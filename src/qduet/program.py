@@ -41,7 +41,7 @@ class Program(NamedTuple):
     """What is done with the runs of a job; `step` counts from 0 and is the same for all runs."""
 
     job: Job
-    """Whose runs they are; only its number of steps and its evaluations' steps do not matter."""
+    """Whose runs they are; how long it is and when it is evaluated make no difference here."""
     devices: int
     """Devices in use."""
     shapes: Run

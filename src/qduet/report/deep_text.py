@@ -155,10 +155,11 @@ def notes(runs: Runs) -> list[str]:
 def caption(found: list[Runs], *, with_published: bool) -> Raw:
     """The text alternative of the chart: where each agent ends."""
     said = []
-    for panel in panels(found):
+    drawn_together = panels(found)
+    for panel in drawn_together:
         ends = [end for runs in panel for end in _ends(runs)]
         if ends:
-            said.append(f"{title(panel, panels(found))}: {', '.join(ends)}.")
+            said.append(f"{title(panel, drawn_together)}: {', '.join(ends)}.")
     drawn = "Shading: 95 % intervals over seeds."
     if with_published:
         drawn += " Solid: these runs; dashed: the published scores of the same agents and games."
