@@ -98,6 +98,8 @@ def beginning(recording: Recording, frames: int) -> Recording:
 def main(page: Path, images: Path, recording: Path | None) -> None:
     """Writes the pictures."""
     path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        sys.exit("no browser found: install Debian's chromium, or Google Chrome")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         buffer = io.BytesIO()
