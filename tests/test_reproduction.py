@@ -1,7 +1,9 @@
 """The documentation says what ``results/`` holds: every table and picture is derived again."""
 
 import json
+import re
 import shutil
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -29,11 +31,10 @@ NAMES = {"dqn": "DQN", "dueling_dqn": "Dueling DQN", "rdq": "RDQ"}
 
 
 def directory(game, under=FIGURE6):
-    """Where the runs of `game` are, if there are any."""
-    for path in under.glob("*/config.json"):
-        if json.loads(path.read_text(encoding="utf-8"))["game"] == game:
-            return path.parent
-    return None
+    """Where the runs of `game` are."""
+    configs = {path: json.loads(path.read_text("utf-8")) for path in under.glob("*/config.json")}
+    (found,) = (path.parent for path, config in configs.items() if config["game"] == game)
+    return found
 
 
 def marked(document, name):
@@ -79,11 +80,9 @@ def test_a_cell_of_the_documents_from_the_raw_files(game, agent, table):
     margin, share = row[5].removesuffix(" %)").split(" (")
     assert margin == f"{theirs.std(ddof=1):.2f}"
     assert float(share) == pytest.approx(100 * theirs.std(ddof=1) / theirs.mean(), abs=0.5)
-    under = ROOT / "results" / ("validation" if table == "validation" else "figure6")
-    where = directory(game, under)
-    if where is None:
-        assert row[-1] == "no data yet"
-        pytest.skip(f"no runs of {game} in {under.name} yet")
+    where = directory(
+        game, ROOT / "results" / ("validation" if table == "validation" else "figure6")
+    )
     ours = reduce(curves(where / "evaluations.csv", game, agent))
     assert ours.shape == (30,)
     test = scipy.stats.ttest_ind(ours, theirs, equal_var=False)
@@ -103,9 +102,6 @@ def test_predicted_values_from_the_raw_files(game, agent):
     theirs = curves(source, game, agent, "q_value_mean")[:, -1]
     assert row[2].split()[0] == f"{theirs.mean():.2f}"
     where = directory(game)
-    if where is None:
-        assert row[3] == "no data yet"
-        pytest.skip(f"no runs of {game} yet")
     read = lambda column: curves(where / "evaluations.csv", game, agent, column)[:, -1]
     has_sign = "mean_adv" in columns(where / "evaluations.csv")
     q, mean_adv = read("q_value_mean"), read("mean_adv" if has_sign else "mean_adv_abs")
@@ -140,16 +136,19 @@ def test_published_values_in_evaluations_and_in_training(game):
         assert cell == f"{x.mean():+.2f} ± {half:.2f}".replace("-", "−")
 
 
-def test_the_runs_in_the_repository_are_whole():
-    found = runs.find([FIGURE6]) if any(FIGURE6.glob("*/config.json")) else []
-    if not found:
-        pytest.skip("no runs in results/figure6 yet")
-    for path in found:
+def test_figure_6_is_of_450_whole_runs():
+    rows = set()
+    for path in runs.find([FIGURE6]):
         loaded = runs.load(path)
         assert loaded.finished
-        assert loaded.agents == published.AGENTS or set(loaded.agents) == set(published.AGENTS)
-        assert len(loaded.table["step"]) == 3 * 30 * 11
-        assert loaded.config["provenance"]["commit"]
+        assert all(re.fullmatch("[0-9a-f]{7,40}", commit) for commit in loaded.commits.values())
+        table = loaded.table
+        assert all(np.isfinite(table[name]).all() for name in ("return_mean", "q_value_mean"))
+        found = zip(table["agent"], table["seed"], table["step"], strict=True)
+        rows |= {(loaded.game, str(agent), int(seed), int(step)) for agent, seed, step in found}
+        assert len(table["step"]) == 3 * 30 * 11
+    steps = range(0, 11 * MILLION, MILLION)
+    assert rows == set(product(published.GAMES, published.AGENTS, range(30), steps))
 
 
 @pytest.mark.parametrize(
