@@ -11,7 +11,7 @@ import scipy.stats
 from qduet import published, runs
 from qduet.certificate import MARGIN, Certificate, certify
 from qduet.certificate.cells import compare_cells, together
-from qduet.certificate.claims import Claim, _no_clear_winner
+from qduet.certificate.claims import Claim, _more_efficient, _no_clear_winner
 from qduet.certificate.cost import cost
 from qduet.certificate.tables import sources_table
 from qduet.cli import main
@@ -185,6 +185,11 @@ def test_the_power_in_the_docstring(generator, shift, agree, differ):
 
 # --- Claims --------------------------------------------------------------------------------------
 
+DEEP = 12
+"""The claims on MinAtar, which are the first."""
+
+TRAPEZOIDS = np.array([0.5] + [1.0] * 9 + [0.5]) / 10
+
 
 def test_the_published_scores_bear_out_the_claims(tmp_path, generator):
     """Given the released scores as ours, every claim on MinAtar holds, by the tests of SciPy."""
@@ -195,7 +200,7 @@ def test_the_published_scores_bear_out_the_claims(tmp_path, generator):
             curve = published.scores(name, agent).values
             curves[agent] = np.concatenate([curve, curve[: 30 - len(curve)] + 1e-3])
         runs.write(tmp_path / name, configuration, planted.rows(configuration, curves))
-    claims = certify([tmp_path]).claims[:11]
+    claims = certify([tmp_path]).claims[:DEEP]
     assert {claim.verdict for claim in claims} == {"holds"}
     largest = scipy.stats.ttest_ind(  # the weakest of the ten, hence not multiplied
         published.scores("SpaceInvaders", "rdq").values[:, -1],
@@ -207,7 +212,19 @@ def test_the_published_scores_bear_out_the_claims(tmp_path, generator):
     assert claims[8].ours.endswith(f"p = {largest.pvalue:.2g}")
     assert claims[8].theirs == claims[8].ours
     assert claims[10].ours == claims[10].theirs
-    assert claims[10].ours == (
+    areas = [
+        published.scores(game, agent).values @ TRAPEZOIDS
+        for game in published.GAMES
+        for agent in ("rdq", "dueling_dqn")
+    ]
+    p_values = [
+        scipy.stats.ttest_ind(rdq, dueling, equal_var=False, alternative="greater").pvalue
+        for rdq, dueling in zip(areas[::2], areas[1::2], strict=True)
+    ]
+    corrected = np.maximum.accumulate(np.sort(p_values) * np.arange(5, 0, -1))
+    assert claims[10].theirs == f"of 5 games, RDQ ahead in 5, largest p = {corrected.max():.2g}"
+    assert claims[11].ours == claims[11].theirs
+    assert claims[11].ours == (
         "of 5 games, Dueling DQN ahead: Breakout, Freeway; DQN ahead: Asterix, Seaquest"
     )
 
@@ -218,6 +235,24 @@ def test_claims_that_fail_and_claims_without_data(tmp_path, generator):
     assert claims["Breakout: RDQ outperforms Dueling DQN"] == "does not hold"
     assert claims["Asterix: RDQ outperforms DQN"] == "no data"
     assert claims["Neither DQN nor Dueling DQN is clearly superior"] == "no data"
+    assert claims[EFFICIENT] == "does not hold"
+
+
+EFFICIENT = "RDQ is more sample efficient than Dueling DQN in the five games (AUC)"
+
+
+@pytest.mark.parametrize(
+    ("shift", "games", "verdict", "ahead"),
+    [(9.0, 5, "holds", 5), (9.0, 4, "no data", 4), (0.0, 5, "undecided", 0)],
+)
+def test_more_efficient_only_if_ahead_in_every_game(shift, games, verdict, ahead):
+    def samples(game, agent):
+        there = game in published.GAMES[:games]
+        return np.arange(30) % 5 + shift * (agent == "rdq") if there else None
+
+    claim = _more_efficient(samples, samples)
+    assert claim.verdict == verdict
+    assert f"of {games} games, RDQ ahead in {ahead}" in claim.ours
 
 
 def test_our_evidence_is_of_our_runs_and_theirs_of_the_published(tmp_path, generator):
@@ -299,7 +334,7 @@ def test_claims_on_tables_and_theory_are_read_from_their_files(tmp_path, generat
     ):
         (tmp_path / path).parent.mkdir()
         (tmp_path / path).write_text(json.dumps(document), encoding="utf-8")
-    claims = certify([], reproduced=tmp_path).claims[11:]
+    claims = certify([], reproduced=tmp_path).claims[DEEP:]
     assert [(c.statement, c.ours, c.verdict) for c in claims if c.verdict != "no data"] == [
         ("C", "E", "does not hold"),
         ("T", "0 failures on 7 MDPs", "holds"),

@@ -158,7 +158,11 @@ FEWEST = 10
 
 
 def together(cells: Sequence[Cell], name: str) -> Together | None:
-    """The cells of one measure together, as independent ones; None without any, or few seeds."""
+    """The cells of one measure together; None without any, or few seeds.
+
+    As independent ones. The agents of a game share seeds: that would make the interval wider, of the
+    runs in results/ by a seventh at most (docs/reproduction.md).
+    """
     these = [cell for cell in cells if cell.measure == name]
     if not these or min(min(c.ours.n, c.theirs.n) for c in these) < FEWEST:
         return None
@@ -170,6 +174,6 @@ def together(cells: Sequence[Cell], name: str) -> Together | None:
 
 
 def holm_among(p_values: Sequence[float], tests: int) -> list[float]:
-    """Holm-corrected as part of `tests` tests, of which the others have not been made yet."""
+    """Holm-corrected as part of `tests` tests, of which the others were not made."""
     waiting = [1.0] * (tests - len(p_values))
     return holm([*p_values, *waiting]).tolist()[: len(p_values)]

@@ -1,10 +1,13 @@
 """What the paper says, tried on our data: one verdict per claim.
 
-Of MinAtar (Section 4.3), at 10M steps, mean returns over seeds:
+Of MinAtar (Section 4.3), at 10M steps, mean returns over seeds unless told otherwise:
 
 - RDQ outperforms DQN, and Dueling DQN, in each of the five games: ten one-sided Welch tests,
   Holm-corrected together. *Holds* if ours rejects at 5 %; *does not hold* if the opposite test
   does, corrected alike; else *undecided*.
+- RDQ is more sample efficient than Dueling DQN in the five games (said in Section 1): the AUC in
+  place of the last return, five one-sided tests, Holm-corrected. *Holds* if all reject; *does not
+  hold* if the opposite test does in some game; else *undecided*.
 - Between DQN and Dueling DQN neither is clearly superior: five two-sided tests, Holm-corrected.
   *Holds* if each of them is significantly ahead in some game; *does not hold* if one is ahead in a
   majority of the games and behind in none; else *undecided*.
@@ -14,13 +17,14 @@ theory --out`` wrote: `findings` and `theory` hold their tests.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from qduet import published
-from qduet.certificate.cells import ALPHA, holm_among, measure
+from qduet.certificate.cells import ALPHA, MEASURES, holm_among, measure
 from qduet.errors import InputError, parse_json
 from qduet.published import title
 from qduet.runs import Runs
@@ -58,22 +62,23 @@ class Claim(NamedTuple):
 
 
 Samples = Callable[[str, str], np.ndarray | None]
-"""(game, agent) -> returns at 10M steps ``[seeds]``, or None where there are none."""
+"""(game, agent) -> a measure of each run up to 10M steps ``[seeds]``, None where there are none."""
 
 
 def deep_claims(runs: Sequence[Runs], step: int) -> list[Claim]:
     """The claims on MinAtar, at `step`; without data if that is not the paper's last one."""
     games = {game.game: game for game in runs}
 
-    def ours(game: str, agent: str) -> np.ndarray | None:
+    def ours(name: str, game: str, agent: str) -> np.ndarray | None:
         if step != published.STEPS or game not in games or agent not in games[game].agents:
             return None
-        return measure(games[game].scores(agent), "return", step)
+        return measure(games[game].scores(agent), name, step)
 
-    def theirs(game: str, agent: str) -> np.ndarray | None:
-        return measure(published.scores(game, agent), "return", published.STEPS)
+    def theirs(name: str, game: str, agent: str) -> np.ndarray | None:
+        return measure(published.scores(game, agent), name, published.STEPS)
 
-    return [*_rdq_is_ahead(ours, theirs), _no_clear_winner(ours, theirs)]
+    returns, areas = ([partial(f, name) for f in (ours, theirs)] for name in MEASURES)
+    return [*_rdq_is_ahead(*returns), _more_efficient(*areas), _no_clear_winner(*returns)]
 
 
 class Versus(NamedTuple):
@@ -124,6 +129,29 @@ def _rdq_is_ahead(ours: Samples, theirs: Samples) -> list[Claim]:
         Claim(MINATAR, rdq_outperforms(game, other), our, their, verdict)
         for (game, other), their, our, verdict in zip(tests, *evidence, verdicts, strict=True)
     ]
+
+
+def _more_efficient(ours: Samples, theirs: Samples) -> Claim:
+    told = []
+    verdict = NO_DATA
+    for samples in (theirs, ours):
+        pairs = [_versus(samples, game, "rdq", "dueling_dqn") for game in published.GAMES]
+        ahead = _corrected([pair and pair.ahead for pair in pairs])
+        behind = _corrected([pair and pair.behind for pair in pairs])
+        verdicts = [_verdict(*p) for p in zip(ahead, behind, strict=True)]
+        told.append(_efficiency(verdicts, ahead))
+        verdict = next(v for v in (FAILS, NO_DATA, UNDECIDED, HOLDS) if v in verdicts)
+    statement = "RDQ is more sample efficient than Dueling DQN in the five games (AUC)"
+    return Claim(MINATAR, statement, told[1], told[0], verdict)
+
+
+def _efficiency(verdicts: list[str], p_values: list[float]) -> str:
+    held = [p for p, verdict in zip(p_values, verdicts, strict=True) if verdict == HOLDS]
+    games = len(verdicts) - verdicts.count(NO_DATA)
+    if not games:
+        return NEEDED
+    largest = f", largest p = {max(held):.2g}" if held else ""
+    return f"of {_games(games)}, RDQ ahead in {len(held)}{largest}"
 
 
 def rdq_outperforms(game: str, other: str) -> str:
@@ -183,8 +211,11 @@ def _wins(dueling: list[str], dqn: list[str], games: int) -> str:
     if not games:
         return NEEDED
     names = lambda ahead: ", ".join(ahead) or "none"
-    some = f"{games} game{'s' * (games != 1)}"
-    return f"of {some}, Dueling DQN ahead: {names(dueling)}; DQN ahead: {names(dqn)}"
+    return f"of {_games(games)}, Dueling DQN ahead: {names(dueling)}; DQN ahead: {names(dqn)}"
+
+
+def _games(number: int) -> str:
+    return f"{number} game{'s' * (number != 1)}"
 
 
 # --- What qduet reproduce and qduet theory wrote --------------------------------------------------

@@ -8,7 +8,7 @@ import numpy as np
 
 from qduet import published
 from qduet.certificate.cells import MARGIN, Cell, Together, measure, together
-from qduet.certificate.claims import VERDICTS, Claim, signed
+from qduet.certificate.claims import MINATAR, VERDICTS, Claim, signed
 from qduet.certificate.cost import FLOOR_MICROSECONDS, has_floor
 from qduet.certificate.document import Certificate, Source
 from qduet.published import title
@@ -128,13 +128,14 @@ def _since(step: int, commit: str) -> str:
 
 def sentences(certificate: Certificate) -> list[str]:
     """What came out, and what to know about it, one statement a line."""
-    lines = [_coverage(certificate)]
+    lines = [*_coverage(certificate)]
     for name, line in counted(certificate).items():
         lines += [f"{line}.", *_together(together(certificate.cells, name))]
-    if certificate.claims:
-        counts = Counter(claim.verdict for claim in certificate.claims)
+    for about, deep in (("Figure 6", True), ("the other figures and the theory", False)):
+        counts = Counter(c.verdict for c in certificate.claims if (c.where == MINATAR) == deep)
         told = ", ".join(f"{verdict}: {counts[verdict]}" for verdict in VERDICTS if counts[verdict])
-        lines.append(f"Of {len(certificate.claims)} claims, {told}.")
+        if counts:
+            lines.append(f"Of {counts.total()} claims on {about}, {told}.")
     short = {(c.game, c.agent): c.missing_seeds for c in certificate.cells if c.missing_seeds}
     for (game, agent), seeds in short.items():
         lines.append(
@@ -151,8 +152,8 @@ def _together(found: Together | None) -> Iterator[str]:
     if found is not None:
         yield (
             f"Mean difference over cells: {signed(found.difference)} published standard "
-            f"deviations; test that no cell differs: χ²({found.difference.n}) = {found.chi2:.1f}, "
-            f"p = {found.p_value:.2g}."
+            f"deviations; χ²({found.difference.n}) = {found.chi2:.1f}, which chance alone exceeds "
+            f"with p = {found.p_value:.2g}."
         )
 
 
@@ -170,10 +171,11 @@ def counted(certificate: Certificate) -> dict[str, str]:
     return lines
 
 
-def _coverage(certificate: Certificate) -> str:
-    there, missing = len(certificate.sources), certificate.missing_games
-    line = f"Runs of {there} of {len(published.GAMES)} games"
-    return f"{line}; none of {', '.join(title(g) for g in missing)}." if missing else f"{line}."
+def _coverage(certificate: Certificate) -> Iterator[str]:
+    missing = ", ".join(map(title, certificate.missing_games))
+    if missing:
+        there = f"{len(certificate.sources)} of {len(published.GAMES)} games"
+        yield f"Runs of {there}; none of {missing}."
 
 
 def explanation() -> str:

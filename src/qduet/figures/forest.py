@@ -5,7 +5,7 @@ figure = forest_figure(rows, {"Breakout": {rows[0]: interval}}, "Change, %", "Af
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,6 +13,14 @@ from matplotlib.figure import Figure
 from qduet.figures.style import colour, house_style
 from qduet.published import GAMES, title
 from qduet.stats import Interval
+
+BESIDE: dict[str, Any] = {
+    "textcoords": "offset points",
+    "va": "center",
+    "color": "0.35",
+    "fontsize": "small",
+}
+"""How a word stands to the right of a point."""
 
 
 class Row(NamedTuple):
@@ -30,7 +38,7 @@ def forest_figure(
     unit: str,
     explained: str,
 ) -> Figure:
-    """The effects of the five games, by game and row; a game may lack some or all."""
+    """The effects of the five games, by game and row; what a game lacks was not run."""
     with house_style():
         figure = Figure(figsize=(11, 6.2), layout="constrained")
         *panels, last = figure.subplots(2, 3, sharey=True).ravel()
@@ -39,6 +47,8 @@ def forest_figure(
             for height, row in zip(range(len(rows), 0, -1), rows, strict=True):
                 if row in there:
                     _draw(axes, row, there[row], height)
+                elif there:
+                    axes.annotate("not run", (0, height), xytext=(4, 0), **BESIDE)
             axes.set_title(title(game) + ("" if there else " (no data yet)"))
             axes.axvline(0, color="0.35", linewidth=0.8)
             axes.set_xlabel(unit)

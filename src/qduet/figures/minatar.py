@@ -115,9 +115,11 @@ def _explain(axes: Axes, runs: Mapping[str, Runs], about: str) -> None:
         lines.append(Line2D([], [], color=shade, linestyle=":", linewidth=1.6, label=told))
     axes.legend(handles=lines, loc="upper left", fontsize=10)
     seeds = sorted({len(game.config["seeds"]) for game in runs.values()})
-    there = f"Ours: {len(runs)} of {len(published.GAMES)} games"
-    there += f", {' to '.join(map(str, seeds))} seeds each." if runs else "."
-    text = f"{there}\nPublished: 30 seeds each (Freeway, RDQ: 22).\n{textwrap.fill(about, 40)}"
+    some = len(runs) < len(published.GAMES)
+    there = [f"{len(runs)} of {len(published.GAMES)} games"] if some else []
+    there += [f"{' to '.join(map(str, seeds))} seeds each"] if runs else []
+    told = f"Ours: {', '.join(there)}.\nPublished: 30 seeds each (Freeway, RDQ: 22)."
+    text = f"{told}\n{textwrap.fill(about, 40)}"
     axes.text(0.03, 0.3, text, transform=axes.transAxes, va="top", fontsize=9)
 
 

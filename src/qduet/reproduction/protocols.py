@@ -49,7 +49,7 @@ def shifts(
     """Each agent of `changed` against the same one of `reference`, at their last common step.
 
     Where `paper` has it too, also what is left to that, at the step that all three have. p-values
-    are corrected for the number of tests that all five games have, in or not.
+    are corrected for the number of tests of a full design: all settings in five games, run or not.
     """
     before, whole = (
         {(runs.game, agent): runs for runs in whose for agent in runs.agents}

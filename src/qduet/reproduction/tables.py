@@ -115,19 +115,17 @@ def _sources(*certificates: Certificate) -> str:
 
 
 def verdicts_table(certificate: Certificate) -> Table:
-    """The certificate in short: a row per game, published → ours and the verdicts."""
-    found = {(c.game, c.agent, c.measure): c for c in certificate.cells}
+    """The certificate in short: a row per game, published → ours and the verdicts in return."""
+    found = {(c.game, c.agent): c for c in certificate.cells if c.measure == "return"}
     rows = []
     for game in published.GAMES:
         row = [title(game)]
         for agent in published.AGENTS:
-            cell, auc = found.get((game, agent, "return")), found.get((game, agent, "auc"))
+            cell = found.get((game, agent))
             theirs = published.scores(game, agent).values[:, -1].mean()
             text = f"{theirs:.1f} → {NOT_YET}"
             if cell is not None:
                 text = f"{cell.theirs.mean:.1f} → {cell.ours.mean:.1f}: {cell.verdict}"
-                if auc is not None and auc.verdict != cell.verdict:
-                    text += f" (AUC: {auc.verdict})"
             row.append(text)
         rows.append(tuple(row))
     return Table("Certificate", ("game", *AGENTS.values()), rows)
