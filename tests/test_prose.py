@@ -364,7 +364,7 @@ def test_all_cells_together():
         else:
             says("docs/reproduction.md", f"in AUC they are not (+{apart})")
             below = scipy.stats.chi2.cdf(((d / error) ** 2).sum(), 15)
-            says("docs/reproduction.md", f"only with probability {below:.3f} would it be smaller")
+            says("docs/reproduction.md", f"it would be smaller with probability {below:.3f} only")
 
 
 @pytest.mark.parametrize(

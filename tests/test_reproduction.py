@@ -322,6 +322,9 @@ def test_the_picture_of_the_protocols_shows_their_tables(root):
             100 * (values.mean() / ours.mean() - 1)
         )
     assert len(drawn) == 4
+    told = {text.xy[1] for text in panels[1].texts if text.get_text() == "not run"}
+    assert told == set(range(1, len(texts) + 1)) - drawn.keys()
+    assert not panels[0].texts
 
 
 def test_without_runs_of_the_paper_nothing_is_left_to_it(root):

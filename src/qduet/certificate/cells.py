@@ -160,8 +160,8 @@ FEWEST = 10
 def together(cells: Sequence[Cell], name: str) -> Together | None:
     """The cells of one measure together; None without any, or few seeds.
 
-    As independent ones. The agents of a game share seeds: that would make the interval wider, of the
-    runs in results/ by a seventh at most (docs/reproduction.md).
+    As independent ones. The agents of a game share seeds, and with that the interval would be
+    wider, of the runs in ``results/`` by a seventh at most.
     """
     these = [cell for cell in cells if cell.measure == name]
     if not these or min(min(c.ours.n, c.theirs.n) for c in these) < FEWEST:
