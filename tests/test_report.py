@@ -99,6 +99,24 @@ def test_the_top_of_the_page_says_what_holds_and_what_is_undecided(tmp_path):
     assert "What does not In mean return" in reader.text
 
 
+def test_every_undecided_cell_is_named_at_the_top(tmp_path):
+    generator = np.random.default_rng(1)
+    planted.game(tmp_path / "seaquest", "Seaquest", generator, shift={"rdq": 0.8})
+    page, reader = read([tmp_path])
+    cells = page.data["certificate-0"]["cells"]
+    undecided = [cell for cell in cells if cell["verdict"] == "undecided"]
+    assert {cell["agent"] for cell in undecided} == {"rdq"}
+    top, _ = reader.text.split("Settings and provenance", 1)
+    listed = top.split("What is undecided")[1].split("What does not")[0]
+    measures = {"return": "mean return", "auc": "AUC"}
+    for cell in undecided:
+        mean, low, high = (cell["difference"][key] for key in ("mean", "low", "high"))
+        what = f"In {measures[cell['measure']]} at 10,000,000 steps, Seaquest, RDQ"
+        difference = f"difference {mean:+.2f} ± {(high - low) / 2:.2f}"
+        assert f"{what}: {difference}, margin {cell['margin']:.2f}" in listed
+    assert listed.count("Seaquest, RDQ: ") == len(undecided)
+
+
 def test_published_curves_are_explained_where_they_are_drawn(tmp_path):
     generator = np.random.default_rng(0)
     planted.game(tmp_path / "deep" / "breakout", "Breakout", generator, steps=planted.MILLION)

@@ -17,6 +17,9 @@ from qduet.stats import Interval, mean_interval
 AGENTS = {"dqn": "DQN", "dueling_dqn": "Dueling DQN", "rdq": "RDQ"}
 """How agents are called in text."""
 
+MEASURED = {"return": "mean return", "auc": "AUC"}
+"""How measures are called in text."""
+
 NOT_YET = "no data yet"
 
 
@@ -157,15 +160,23 @@ def _together(found: Together | None) -> Iterator[str]:
         )
 
 
+def told(cell: Cell) -> str:
+    """A cell in a line: what was compared, and what came out."""
+    return (
+        f"In {MEASURED[cell.measure]} at {cell.step:,} steps, {title(cell.game)}, "
+        f"{AGENTS[cell.agent]}: difference {signed(cell.difference)}, margin {cell.margin:.2f}"
+    )
+
+
 def counted(certificate: Certificate) -> dict[str, str]:
     """How many cells agree, by the measure that they are judged in."""
     lines = {}
-    for name, told in (("return", "mean return"), ("auc", "AUC")):
+    for name, measured in MEASURED.items():
         cells = [cell for cell in certificate.cells if cell.measure == name]
         if cells:
             counts = Counter(cell.verdict for cell in cells)
             lines[name] = (
-                f"In {told} at {cells[0].step:,} steps, of {len(cells)} cells "
+                f"In {measured} at {cells[0].step:,} steps, of {len(cells)} cells "
                 + ", ".join(f"{counts[v]} {v}" for v in ("agree", "differ", "undecided"))
             )
     return lines

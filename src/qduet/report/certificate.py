@@ -12,6 +12,7 @@ from qduet.certificate.tables import (
     counted,
     explanation,
     sentences,
+    told,
 )
 from qduet.report.chart import Fact, Part
 from qduet.report.html import Raw, el, table
@@ -39,7 +40,11 @@ def _facts(certificate: Certificate, name: str) -> Iterator[Fact]:
     """What the top of the page says of cells and of Figure 6; the other claims have parts."""
     for measure, line in counted(certificate).items():
         cells = [cell for cell in certificate.cells if cell.measure == measure]
-        yield Fact(_kind([cell.verdict for cell in cells]), line, name)
+        kind = _kind([cell.verdict for cell in cells])
+        yield Fact(kind, line, name)
+        if kind != "undecided":  # else the line says so of all of them
+            undecided = [cell for cell in cells if cell.verdict == UNDECIDED]
+            yield from (Fact("undecided", told(cell), name) for cell in undecided)
     claims = [c for c in certificate.claims if c.where == MINATAR and c.verdict != NO_DATA]
     if claims:
         held = sum(claim.verdict == HOLDS for claim in claims)
