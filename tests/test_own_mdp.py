@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import json
 import re
+import shutil
 import struct
 
 import jax
@@ -116,9 +117,9 @@ def test_it_stands_in_the_report_as_what_it_is(done):
     page = build([done[0]])
     text = plain(page)
     assert page.problems == []
-    assert f"Problem “lake#{lake().digest}”, |A| = 3; 4 seeds" in text
+    assert "Problem “lake”, |A| = 3; 4 seeds, 200 steps, 3 step sizes." in text  # and no protocol
     assert "Rules on finite MDPs." in text
-    assert "my-lake (not in the paper): 36 runs /" in text  # 3 rules × 3 step sizes × 4 seeds
+    assert "My lake (not in the paper): 36 runs /" in text  # 3 rules × 3 step sizes × 4 seeds
     assert "paper’s scale" not in text
     assert "4-state" not in text
     assert "right, AUC against step size" in text
@@ -133,6 +134,47 @@ def test_it_stands_in_the_report_as_what_it_is(done):
         "Step sizes",
     ]
     assert [g["id"] for g in charts["tabular-0"]["groups"]] == ["q_learning", "hard_rdq", "a-mine"]
+
+
+def test_another_title_refuses_nothing(done, tmp_path, monkeypatch):
+    shutil.copytree(done[0], tmp_path, dirs_exist_ok=True)
+    monkeypatch.setattr("qduet.experiments.running.sweep", lambda *a, **k: pytest.fail("ran"))
+    renamed = dataclasses.replace(declare(lake()), title="<b>My</b>\npond")
+    run(renamed, tmp_path)
+    assert "<h3>&lt;b&gt;My&lt;/b&gt; pond (not in the paper)</h3>" in build([tmp_path]).html
+    about = tmp_path / "my-lake" / "experiment.json"
+    about.unlink()
+    about.mkdir()  # nothing can be written there
+    run(renamed, tmp_path)
+    with pytest.raises(InputError, match="title must be a text; it is None"):
+        dataclasses.replace(renamed, title=None)
+
+
+def test_without_its_file_the_folder_is_the_title(done, tmp_path):
+    shutil.copytree(done[0], tmp_path, dirs_exist_ok=True)
+    about = tmp_path / "my-lake" / "experiment.json"
+    about.write_text('{"title": " "}')
+    page = build([tmp_path])
+    assert "<h3>my-lake (not in the paper)</h3>" in page.html
+    about.unlink()
+    assert "<h3>my-lake (not in the paper)</h3>" in build([tmp_path]).html
+    assert page.problems == []
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[]", "{}", '{"title": 3}', '{"title": "\\ud800"}', "\xff", "[" * 100_000],
+    ids=lambda content: content[:20],
+)
+def test_a_damaged_title_is_named_and_not_used(done, tmp_path, content):
+    shutil.copytree(done[0], tmp_path, dirs_exist_ok=True)
+    about = tmp_path / "my-lake" / "experiment.json"
+    about.write_text(content, encoding="latin-1")
+    page = build([tmp_path])
+    assert page.html.encode()
+    assert "<h3>my-lake (not in the paper)</h3>" in page.html
+    (problem,) = page.problems
+    assert f"{about} is damaged" in problem
 
 
 def test_beside_the_papers_problem_both_are_named(done, tmp_path):

@@ -14,9 +14,10 @@ docs/differences.md to what the authors' released code does.
 """
 
 from qduet.experiments.declared import FIGURES, PROTOCOLS, SHARED, RuleSpec, TabularExperiment
-from qduet.experiments.running import Results, fingerprint, run
+from qduet.experiments.running import ABOUT, Results, fingerprint, run
 
 __all__ = [
+    "ABOUT",
     "FIGURES",
     "PROTOCOLS",
     "SHARED",

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from qduet.errors import InputError, unknown_name
+from qduet.errors import InputError, plain, unknown_name
 from qduet.mdp import FOUR_STATE, MDP, Values, four_state, uniform_policy
 from qduet.rules import Rule, make_rule
 from qduet.sweep import check_step_sizes, error_targets
@@ -82,6 +82,7 @@ class TabularExperiment:
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
             raise unknown_name("protocol", self.protocol, PROTOCOLS)
+        object.__setattr__(self, "title", plain(str, "title", self.title))
         for spec in self.rules:
             if not isinstance(spec, RuleSpec):
                 raise InputError(

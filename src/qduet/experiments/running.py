@@ -7,6 +7,7 @@
 A cell is read back only under the settings, rule and problem that made it.
 """
 
+import contextlib
 import functools
 import re
 import threading
@@ -23,9 +24,12 @@ from qduet.experiments.declared import FIGURES, SHARED, TabularExperiment
 from qduet.mdp import MDP, uniform_policy
 from qduet.provenance import versions
 from qduet.rules import Rule, Transition
-from qduet.store import read_cell, write_cell
+from qduet.store import read_cell, to_json, write_atomically, write_cell
 from qduet.sweep import Curves, check_rules, default_workers, sweep
 from qduet.tracing import digest
+
+ABOUT = "experiment.json"
+"""Beside the cells: what an experiment is called. No cell is refused for it."""
 
 
 class Results(NamedTuple):
@@ -66,9 +70,18 @@ def run(
     _check_names(experiment, extra)
     sizes = [_Size.of(experiment, Path(directory), n, extra) for n in experiment.actions]
     _run_missing(sizes, workers or default_workers(), on_progress)
+    _keep_title(experiment, Path(directory) / experiment.figure / ABOUT)
     names = (*(spec.id for spec in experiment.rules), *extra)
     cells = {size.mdp.num_actions: {name: size.cells[name] for name in names} for size in sizes}
     return Results(experiment, names, cells)
+
+
+def _keep_title(experiment: TabularExperiment, path: Path) -> None:
+    """Writes what the experiment is called, unless that is there."""
+    content = to_json({"title": experiment.title}).encode()
+    with contextlib.suppress(OSError, InputError):  # results that can only be read are no error
+        if not path.exists() or path.read_bytes() != content:
+            write_atomically(path, content)
 
 
 def _check_names(experiment: TabularExperiment, extra: Mapping[str, Rule]) -> None:

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from qduet.errors import InputError
-from qduet.experiments import FIGURES, SHARED, Results, TabularExperiment
+from qduet.experiments import ABOUT, FIGURES, SHARED, Results, TabularExperiment
 from qduet.findings import Finding, findings
+from qduet.report.sources import read_json
 from qduet.rules import RULES
 from qduet.store import open_cell
 from qduet.summary import Summary, summarise_all
@@ -61,21 +62,36 @@ def read(path: Path) -> CellFile:
     return CellFile(path, Curves(**arrays), settings)
 
 
-def load(folder: Path, files: list[CellFile]) -> list[Loaded]:
-    """The experiments that `files` belong to: one for each set of shared settings."""
+def title(folder: Path) -> str | None:
+    """What the experiment in a folder is called by who ran it, or None; or `InputError`."""
+    path = folder / ABOUT
+    if not path.exists():
+        return None
+    found = read_json(path).get("title")
+    text = " ".join(found.split()) if isinstance(found, str) else "\0"
+    if not text.isprintable():
+        raise InputError(f"{path} is damaged: it holds no title")
+    return text or None
+
+
+def load(folder: Path, files: list[CellFile], title: str | None = None) -> list[Loaded]:
+    """The experiments that `files` belong to: one for each set of shared settings.
+
+    One that is not the paper's is called `title`, or what its folder is called.
+    """
     kinds: dict[str, list[CellFile]] = {}
     for file in files:
         kinds.setdefault(json.dumps([file.settings[k] for k in SHARED]), []).append(file)
-    return [_experiment(folder, of_a_kind) for of_a_kind in kinds.values()]
+    return [_experiment(folder, of_a_kind, title) for of_a_kind in kinds.values()]
 
 
-def _experiment(folder: Path, found: list[CellFile]) -> Loaded:
+def _experiment(folder: Path, found: list[CellFile], title: str | None) -> Loaded:
     shared = {key: found[0].settings[key] for key in SHARED}
     figure = folder.resolve().name  # "." has none
     declared = _declared(figure, shared["problem"])
     experiment = TabularExperiment(
         figure=figure,
-        title=declared.title if declared else f"{figure} (not in the paper)",
+        title=declared.title if declared else f"{title or figure} (not in the paper)",
         rules=declared.rules if declared else (),
         actions=tuple(sorted({file.settings["num_actions"] for file in found})),
         **shared,

@@ -78,7 +78,8 @@ def _tabular(found: Found, problems: list[str]) -> Section:
     for folder, paths in found.cells.items():
         read = [attempt(problems, cells.read, path) for path in paths]
         files = [file for file in read if file is not None]
-        shown += attempt(problems, cells.load, folder, files) or ()
+        title = attempt(problems, cells.title, folder)
+        shown += attempt(problems, cells.load, folder, files, title) or ()
     headings = told_apart(
         [tabular_text.heading(loaded) for loaded in shown], [loaded.folder for loaded in shown]
     )

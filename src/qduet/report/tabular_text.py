@@ -1,5 +1,6 @@
 """The words around the tabular charts: settings, verdicts, numbers, facts."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +40,18 @@ def setting(experiment: TabularExperiment) -> str:
     """How the experiment was run."""
     seeds = f"{experiment.seeds} seeds" if experiment.seeds > 1 else "a single seed (no intervals)"
     sizes = ", ".join(map(str, experiment.actions))
+    of_the_paper = experiment.problem_id in FOUR_STATE
     return (
-        f"Problem “{experiment.problem_id}”, "
+        f"Problem “{_name(experiment.problem_id)}”, "
         f"|A| {f'∈ {{{sizes}}}' if len(experiment.actions) > 1 else f'= {sizes}'}; "
-        f"{seeds}, {experiment.steps:,} steps, {len(experiment.step_sizes)} step sizes; "
-        f"protocol={experiment.protocol}."
+        f"{seeds}, {experiment.steps:,} steps, {len(experiment.step_sizes)} step sizes"
+        f"{f'; protocol={experiment.protocol}' if of_the_paper else ''}."
     )
+
+
+def _name(problem: str) -> str:
+    """What a problem is called, without the digest that tells it from others."""
+    return re.sub(r"(?<=.)#[0-9a-f]{12}$", "", problem)
 
 
 def missing(loaded: Loaded) -> str:
