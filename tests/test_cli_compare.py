@@ -10,7 +10,7 @@ import pytest
 from qduet import runs
 from qduet.cli import main
 from qduet.comparison import Collection, Curves, Resampling, summarise
-from qduet.figures.comparison import figures
+from qduet.figures.comparison import figures, learning_curves
 
 
 def write(directory, labels=("rdq", "dqn"), seeds=(0, 1, 2), game="Breakout", **settings):
@@ -116,6 +116,23 @@ def test_few_evaluations_are_marked(count, marker):
         axes = drawn[stem].axes[0]
         assert [line.get_marker() or "" for line in axes.get_lines()] == [marker]
         assert ("dots: evaluations" in axes.get_xlabel()) == bool(marker)
+
+
+@pytest.mark.parametrize(("seeds", "within"), [(2, True), (30, False)])
+def test_the_bands_of_few_seeds_do_not_dwarf_the_curves(seeds, within):
+    """By hand: of two values the 95 % interval is their mean ± 12.7 / 2 times their distance."""
+    values = np.linspace(8.0, 12.0, seeds)[:, None] + np.array([0.0, 2.0, 10.0])
+    curves = {("Breakout", "mine"): Curves(np.arange(seeds), values)}
+    collection = Collection("return_mean", np.array([0, 10, 20]), curves)
+    figure = learning_curves(collection)
+    low, high = figure.axes[0].get_ylim()
+    title = figure.get_suptitle()
+    if within:
+        assert (low, high) == pytest.approx((8 - 0.05 * 14, 22 + 0.05 * 14))
+        assert "cut at the range of the seeds" in title
+    else:  # narrower than the seeds, and all in view
+        assert 8 < low < 10 < 20 < high < 22
+        assert "cut at" not in title
 
 
 def test_other_metrics_have_no_normalised_figures(tmp_path, capsys):

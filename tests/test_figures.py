@@ -20,6 +20,8 @@ from qduet.figures.style import (
     rendered,
 )
 from qduet.figures.tabular import tabular_figure
+from qduet.published import AGENTS
+from qduet.report.palette import pair
 from qduet.rules import RULES
 from qduet.summary import summarise_all
 
@@ -259,14 +261,47 @@ def test_names_beyond_the_spare_colours_are_told_apart_by_line_styles():
     assert {look.style for look in looks[:6]} == {"-"}
 
 
-def test_variants_have_the_colour_of_their_family_and_a_line_style_each():
-    names = ("dqn-hold", "dqn-init", "rdq-hold", "rdq-init", "rdq-bias", "rdq-beta-0.1")
+def test_variants_have_colours_of_their_own_and_leave_the_agents_theirs():
+    names = ("dqn-hold", "dqn-init", "rdq-hold", "rdq-init", "rdq-beta-0.1")
     looks = {name: look_of(name, names) for name in names}
-    assert {looks[name].colour for name in names[:2]} == {COLOURS["dqn"]}
-    assert {looks[name].colour for name in names[2:]} == {COLOURS["rdq"]}
-    assert [looks[name].style for name in names] == ["-", "--", "-", "--", ":", "-."]
+    assert len({look.colour for look in looks.values()}) == len(names)
+    assert not {look.colour for look in looks.values()} & {COLOURS[name] for name in AGENTS}
+    assert [looks[name].style for name in names] == ["-", "--", ":", "-.", "-"]
     assert looks["dqn-init"].label == "DQN (init)"
     assert looks["rdq-beta-0.1"].label == "RDQ (β = 0.1)"
+    with_plain = [look_of(name, ("rdq", *names)) for name in ("rdq", *names)]
+    assert with_plain[0][1:3] == (COLOURS["rdq"], "-")
+    assert with_plain[1].style == "--"
+    assert [look.colour for look in with_plain[1:]] == [look.colour for look in looks.values()]
+
+
+SEEN = {  # linear RGB as people see it: Machado, Oliveira and Fernandes (2009), severity 1
+    "all cones": np.eye(3),
+    "protanopia": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "deuteranopia": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+}
+
+
+def lab(colour, seen):
+    """CIELAB of ``#rrggbb`` for such eyes, from its definition."""
+    channels = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    x = np.array(xyz) @ np.clip(np.array(seen) @ linear, 0, 1) / [0.9505, 1.0, 1.089]
+    f = np.where(x > 0.008856, np.cbrt(x), 7.787 * x + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("seen", SEEN.values(), ids=list(SEEN))
+def test_variants_can_be_told_apart_by_their_colours(seen):
+    """A difference of 2 is just noticeable side by side; on paper, on light and on dark ground."""
+    names = [f"rdq-{i}" for i in range(5)]
+    variants = [look_of(name, names).colour for name in names]
+    for shown in (str, lambda c: pair(c)[0], lambda c: pair(c)[1]):
+        agents = [lab(shown(COLOURS[name]), seen) for name in AGENTS]
+        others = [lab(shown(colour), seen) for colour in variants]
+        pairs = [*itertools.combinations(others, 2), *itertools.product(agents, others)]
+        assert min(np.linalg.norm(a - b) for a, b in pairs) > 12
 
 
 def test_the_same_agent_from_two_directories_differs_in_line_style_alone():
@@ -285,6 +320,8 @@ def test_the_same_agent_from_two_directories_differs_in_line_style_alone():
     [
         [f"rdq-beta-{beta}" for beta in (0.1, 0.2, 0.3, 0.4, 0.5)],
         [f"rdq-{what}@{where}" for where in "ab" for what in ("hold", "init", "bias")],
+        [f"rdq-{what}{where}" for where in ("", "@a", "@b") for what in range(8)],
+        ["rdq", "rdq@a", "rdq-init", "rdq-init@a", "dqn-init@a", *(f"dqn-{i}" for i in range(12))],
         ["dqn-a", "dqn-b", "dqn-c", "dqn-d", "rdq-a", "rdq-e"],
         ["bc_qvmax@a", "bc_qvmax@b", "q_learning@a", "q_learning@b"],
         ["dqn-", "rdq"],

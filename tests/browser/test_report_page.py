@@ -219,6 +219,19 @@ def test_an_axis_leaves_out_the_beginning_where_all_is_decided_near_the_top(
     assert panel.locator(".cursor circle").count() == 6
 
 
+def test_the_bands_of_few_seeds_do_not_dwarf_the_curves(page_from_file, tmp_path):
+    made = planted.config("Breakout", seeds=[0, 1], agents=["rdq"])
+    made["agents"][0]["label"] = "mine"
+    curves = np.array([[8.0], [12.0]]) + np.arange(11)  # of two seeds: mean ± 12.7 / 2 times 4
+    runs.write(tmp_path / "a", made, planted.rows(made, {"mine": curves}))
+    path = tmp_path / "report.html"
+    path.write_text(build([tmp_path]).html, encoding="utf-8")
+    page = page_from_file(path)
+    numbers = chart(page, "deep-0").locator(".axes text[text-anchor=end]").all_text_contents()
+    assert 7 <= float(numbers[0]) < float(numbers[-1]) <= 23
+    assert "Panels end where the seeds do" in page.locator("figcaption").inner_text()
+
+
 def test_on_a_phone_headings_do_not_wrap_out_of_sight(page_from_file, tmp_path):
     planted.game(tmp_path / "a", "Breakout", np.random.default_rng(0), seeds=[0, 1])
     path = tmp_path / "report.html"

@@ -17,7 +17,14 @@ from matplotlib.ticker import FuncFormatter
 
 from qduet import published, stats
 from qduet.comparison import Collection, Line, Summary
-from qduet.figures.style import FEW_EVALUATIONS, cut_axis, house_style, look_of
+from qduet.figures.style import (
+    FEW_EVALUATIONS,
+    FEW_SEEDS,
+    cut_axis,
+    house_style,
+    limit_axis,
+    look_of,
+)
 from qduet.stats import Estimate
 
 _METRICS = {"return_mean": "Mean return", "q_overestimation": "Over-estimation of Q"}
@@ -44,18 +51,22 @@ def learning_curves(collection: Collection) -> Figure:
         figure = Figure(figsize=(max(4.6, 3.6 * columns), 2.9 * rows + 0.7), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False).ravel()
         for axes, game in zip(grid, games, strict=False):
-            for agent in collection.agents_of(game):
-                mean, low, high = stats.band(collection.curves[game, agent].values)
+            values = {a: collection.curves[game, a].values for a in collection.agents_of(game)}
+            for agent, curves in values.items():
+                mean, low, high = stats.band(curves)
                 line = Line(agent, collection.steps, Estimate(mean, low, high))
                 _draw(axes, line, collection.agents)
             axes.set_title(published.title(game))
             _step_axis(axes, collection)
             axes.set_ylabel(_METRICS.get(collection.metric, collection.metric))
+            limit_axis(axes, list(values.values()))
             cut_axis(axes)
         for axes in grid[len(games) :]:
             axes.set_visible(False)
         _legend(figure, list(grid[: len(games)]))
-        figure.suptitle(f"Learning curves ({_note(collection, 'mean and 95 % interval')})")
+        few = any(1 < len(c.seeds) < FEW_SEEDS for c in collection.curves.values())
+        intervals = "mean and 95 % interval" + ", cut at the range of the seeds" * few
+        figure.suptitle(f"Learning curves ({_note(collection, intervals)})")
     return figure
 
 

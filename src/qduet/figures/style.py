@@ -1,7 +1,8 @@
 """How every figure of the project looks, and how it is written to disk.
 
-One colour and one label per rule and agent, everywhere. The colours are Okabe and Ito's, which
-readers with colour-vision deficiencies can tell apart; line styles tell families apart in grey.
+One colour and one label per rule and agent, everywhere. The colours are Okabe and Ito's, and of
+variants some of Tol's, which readers with colour-vision deficiencies can tell apart; line styles
+tell them apart in grey.
 """
 
 import io
@@ -54,6 +55,9 @@ LABELS = {
 SPARE_COLOURS = ("#000000", "#8C564B", "#7F7F00", "#5E3C99", "#A6611A")
 """For names the project does not know, such as a reader's own rule."""
 
+VARIANT_COLOURS = ("#009E73", "#CC79A7", "#882255", "#117733", "#AA4499")
+"""For variants of an agent, whose own colour is its alone."""
+
 STYLES = ("-", "--", ":", "-.")
 """Line styles of matplotlib, in the order in which they are used."""
 
@@ -100,10 +104,10 @@ class Look(NamedTuple):
 
 
 def look_of(agent: str, agents: Sequence[str]) -> Look:
-    """The look of `agent` among `agents`: colour by family, line style by what follows it.
+    """The look of `agent` among `agents`: colour by agent or variant, line style by directory.
 
-    ``rdq-beta-0.001`` and ``dqn-init`` are variants of their families, ``dqn@b`` is the DQN of
-    directory b.
+    ``rdq-beta-0.001`` and ``dqn-init`` are variants, ``dqn@b`` is the DQN of directory b. Variants
+    of one directory differ in their line styles too.
     """
     return _look(_agent(agent), [_agent(other) for other in agents])
 
@@ -158,7 +162,9 @@ def _look(name: _Parts, names: Sequence[_Parts]) -> Look:
     rank = 0 if name.known else own.index(name.family)
     shade = COLOURS[name.family] if name.known else SPARE_COLOURS[rank % len(SPARE_COLOURS)]
     line = STYLES[rank // len(SPARE_COLOURS) % len(STYLES)]
-    if any(name.kind):
+    if name.variant and name.family in AGENTS:
+        shade, line = _look_of_variant(name, names)
+    elif any(name.kind):
         rank = _rank_of_kind(name, names)
         line = STYLES[rank % len(STYLES)]
         if rank >= len(STYLES):
@@ -168,6 +174,17 @@ def _look(name: _Parts, names: Sequence[_Parts]) -> Look:
     details = ", ".join(filter(None, (name.variant.replace("beta-", "β = "), name.origin)))
     text = label(name.family) if name.known else name.family
     return Look(text + (f" ({details})" if details else ""), shade, line, names.index(name))
+
+
+def _look_of_variant(name: _Parts, names: Sequence[_Parts]) -> tuple[str, str]:
+    """The colour and line style of a variant of an agent; solid is left to an agent itself."""
+    variants = list(dict.fromkeys(other[:3] for other in names if other.variant))
+    origins = list(dict.fromkeys(other.origin for other in names if other[:3] == name[:3]))
+    rank = variants.index(name[:3])
+    plain = any(other.known and not other.variant for other in names)
+    place = origins.index(name.origin) if len(origins) > 1 else rank + plain
+    shades = (*VARIANT_COLOURS, *reversed(SPARE_COLOURS))
+    return shades[rank % len(shades)], STYLES[place % len(STYLES)]
 
 
 def _rank_of_kind(name: _Parts, names: Sequence[_Parts]) -> int:
@@ -181,12 +198,26 @@ def _rank_of_kind(name: _Parts, names: Sequence[_Parts]) -> int:
     return (every if len(ranks) == len(own) else own).index(name.kind)
 
 
+FEW_SEEDS = 5
+"""The 95 % intervals of fewer seeds are wider than all that the seeds do."""
+
+
+def limit_axis(axes: Axes, values: Sequence[np.ndarray]) -> None:
+    """Ends the axis of y where the `values` of single seeds end, if bands go on beyond them."""
+    known = np.concatenate([v[np.isfinite(v)] for v in values] or [np.zeros(0)])
+    if not known.size or known.min() == known.max():
+        return
+    room = 0.05 * (known.max() - known.min())
+    low, high = axes.get_ylim()
+    axes.set_ylim(max(low, known.min() - room), min(high, known.max() + room))
+
+
 def cut_axis(axes: Axes) -> None:
     """Where all is decided near the top (Freeway), the axis of y leaves out how the lines begin."""
     lines = [np.asarray(line.get_xydata(), float) for line in axes.get_lines()]
     bands = [path.vertices for band in axes.collections for path in band.get_paths()]
     x, y = np.concatenate([*lines, *bands, np.zeros((0, 2))]).T
-    later = y[np.isfinite(y) & (x > x.min(initial=np.inf))]
+    later = y[np.isfinite(y) & (x > x.min(initial=np.inf))].clip(*axes.get_ylim())
     if len(later) and max(map(len, lines)) > 2 and 0.7 * later.max() < later.min() < later.max():
         low, high = later.min(), later.max()
         axes.set_ylim(low - 0.3 * (high - low), high + 0.15 * (high - low))

@@ -8,7 +8,7 @@ import numpy as np
 
 from qduet import comparison, published, stats
 from qduet.agents import make_agent
-from qduet.figures.style import FEW_EVALUATIONS, look_of
+from qduet.figures.style import FEW_EVALUATIONS, FEW_SEEDS, look_of
 from qduet.report.chart import Fact
 from qduet.report.html import Raw, details, el, table
 from qduet.report.sources import inside
@@ -161,6 +161,8 @@ def caption(found: list[Runs], *, with_published: bool) -> Raw:
         if ends:
             said.append(f"{title(panel, drawn_together)}: {', '.join(ends)}.")
     drawn = "Shading: 95 % intervals over seeds."
+    if any(1 < len(runs.config["seeds"]) < FEW_SEEDS for runs in found):
+        drawn += " Panels end where the seeds do: intervals of so few go on beyond."
     if with_published:
         drawn += " Solid: these runs; dashed: the published scores of the same agents and games."
     drawn += _evaluations(found)

@@ -34,13 +34,21 @@ class Picture {
     return this.chart.text(this.spec[which].label);
   }
 
+  // The ends of a band, no further out than any seed: those of few seeds would dwarf the lines.
+  band(s) {
+    if (!s.low || !s.seeds) return [s.low || [], s.high || []];
+    const known = s.seeds.flat().filter((v) => v !== null);
+    const [least, most] = [Math.min(...known), Math.max(...known)];
+    const within = (v) => (v === null ? v : Math.min(most, Math.max(least, v)));
+    return [s.low.map(within), s.high.map(within)];
+  }
+
   scales(lines, width, height) {
     const { x, y } = this.spec;
     const log = this.chart.state.log || Boolean(y.log);
     const numbers = (values) => values.filter((v) => v !== null && Number.isFinite(v));
     const xs = x.ticks || numbers(lines.flatMap((s) => s.x)).filter((v) => !x.log || v > 0);
-    const own = (s) =>
-      this.chart.state.seeds && s.seeds ? [s.y, ...s.seeds] : [s.y, s.low || [], s.high || []];
+    const own = (s) => (this.chart.state.seeds && s.seeds ? [s.y, ...s.seeds] : [s.y, ...this.band(s)]);
     let ys = numbers(lines.flatMap((s) => own(s).flat()));
     this.cut = false;
     if (y.cut && !log) {
