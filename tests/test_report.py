@@ -28,6 +28,11 @@ def printed(capsys, arguments):
     return json.loads(capsys.readouterr().out)
 
 
+def header(page):
+    """The words at the top of a page."""
+    return Reader(page.html.partition("</header>")[0]).text
+
+
 # --- The numbers ---------------------------------------------------------------------------------
 
 
@@ -76,7 +81,7 @@ def test_the_top_of_the_page_says_what_holds_and_what_is_undecided(tmp_path):
     undecided = [claim for claim in claims if claim["verdict"] == "undecided"]
     held = sum(claim["verdict"] == "holds" for claim in claims)
     assert len(undecided) > 1
-    top, _ = reader.text.split("Settings and provenance", 1)
+    top = header(page)
     verdicts = {cell["verdict"] for cell in page.data["certificate-0"]["cells"]}
     assert "agree" in verdicts or held
     assert "agrees with the paper; not all of it is decided." in top
@@ -102,11 +107,11 @@ def test_the_top_of_the_page_says_what_holds_and_what_is_undecided(tmp_path):
 def test_every_undecided_cell_is_named_at_the_top(tmp_path):
     generator = np.random.default_rng(1)
     planted.game(tmp_path / "seaquest", "Seaquest", generator, shift={"rdq": 0.8})
-    page, reader = read([tmp_path])
+    page, _ = read([tmp_path])
     cells = page.data["certificate-0"]["cells"]
     undecided = [cell for cell in cells if cell["verdict"] == "undecided"]
     assert {cell["agent"] for cell in undecided} == {"rdq"}
-    top, _ = reader.text.split("Settings and provenance", 1)
+    top = header(page)
     listed = top.split("What is undecided")[1].split("What does not")[0]
     measures = {"return": "mean return", "auc": "AUC"}
     for cell in undecided:
@@ -115,6 +120,30 @@ def test_every_undecided_cell_is_named_at_the_top(tmp_path):
         difference = f"difference {mean:+.2f} ± {(high - low) / 2:.2f}"
         assert f"{what}: {difference}, margin {cell['margin']:.2f}" in listed
     assert listed.count("Seaquest, RDQ: ") == len(undecided)
+
+
+def test_the_sections_are_linked_right_under_the_title(tmp_path):
+    planted_cells.experiment(tmp_path / "figure5")
+    top = header(read([tmp_path])[0])
+    links = "Tabular experiments Theory MinAtar"
+    assert 0 <= top.index(links) < top.index("What was run")
+
+
+def test_line_styles_of_drawn_figures_are_said_in_words(tmp_path):
+    planted_cells.experiment(tmp_path / "figure5")
+    line = {"colour": "#0b3d91", "x": [0, 1], "y": [0, 1]}
+    sizes = {"-": 18, ":": 2, "--": 4}
+    lines = [line | {"label": f"Hard RDQ, |A| = {n}", "style": s} for s, n in sizes.items()]
+    axes = {"x": {"label": "x", "log": False}, "y": {"label": "y", "log": False}}
+    panels = [
+        axes | {"title": "Runs", "series": [line | {"label": "Hard RDQ", "style": "-"}]},
+        axes | {"title": "Uniform behaviour: below 0, it repels", "series": lines},
+    ]
+    (tmp_path / "ring.json").write_text(json.dumps({"panels": panels}))
+    _, reader = read([tmp_path])
+    told = "In “Uniform behaviour” solid |A| = 18, dashed |A| = 4, dotted |A| = 2."
+    assert told in reader.text
+    assert "In “Runs”" not in reader.text
 
 
 def test_published_curves_are_explained_where_they_are_drawn(tmp_path):

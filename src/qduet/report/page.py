@@ -101,10 +101,10 @@ def _header(
         "header",
         el("div", el("h1", TITLE), theme, class_="top"),
         el("p", about, made["qduet"], ".", class_="lead"),
+        el("nav", el("ul", links), aria_label="Sections"),
         warning,
         el("p", _verdict(parts), class_="lead"),
         _facts(parts),
-        el("nav", el("ul", links), aria_label="Sections"),
         el("noscript", el("p", "The charts and the player need JavaScript; the text does not.")),
     )
 

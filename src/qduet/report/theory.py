@@ -20,7 +20,7 @@ CAPTIONS = {
     "rates": (
         "Predicted and simulated rates (not in the paper)",
         "Lines: the expected update; dots: the mean of simulated runs. Right: how many steps the "
-        "slowest error needs to shrink by e, times the step size.",
+        "slowest error needs to shrink by e, times the step size; dashes let another line be seen.",
     ),
     "ring": (
         "Where AV-learning diverges off-policy (not in the paper)",
@@ -28,6 +28,11 @@ CAPTIONS = {
         "mode of the expected update, which repels from the optimum where it is below zero.",
     ),
 }
+
+SIZE = ", |A| = "
+"""What stands between a rule and its |A| in the label of a line."""
+
+STYLES = {"-": "solid", "--": "dashed", "-.": "dashed and dotted", ":": "dotted"}
 
 
 def show_claims(path: Path, name: str) -> Part:
@@ -102,10 +107,11 @@ def show_drawn(path: Path, name: str) -> Part:
 
 def _drawn(path: Path, document: dict[str, Any], name: str) -> Part:
     title, caption = CAPTIONS[path.stem]
+    caption += "".join(_sizes(panel) for panel in document["panels"])
     looks: dict[str, Look] = {}
     for panel in document["panels"]:
         for line in panel["series"]:
-            family = line["label"].partition(", |A|")[0]  # one switch for all sizes of a rule
+            family = line["label"].partition(SIZE)[0]  # one switch for all sizes of a rule
             looks.setdefault(family, Look(family, line["colour"], "-", len(looks)))
             line |= {"group": family, "name": line["label"], "dash": DASHES[line["style"]]}
     lines = [line for panel in document["panels"] for line in panel["series"]]
@@ -122,6 +128,18 @@ def _drawn(path: Path, document: dict[str, Any], name: str) -> Part:
         class_="item",
     )
     return Part(html, {name: {"groups": groups, "panels": panels}}, {})
+
+
+def _sizes(panel: dict[str, Any]) -> str:
+    """Which line style is which |A| in a panel, if its lines are of several."""
+    sizes = {}
+    for line in panel["series"]:
+        size = line["label"].partition(SIZE)[2]
+        if size:
+            sizes[line["style"]] = size
+    told = [f"{name} |A| = {sizes[style]}" for style, name in STYLES.items() if style in sizes]
+    where = panel["title"].partition(":")[0]
+    return f" In “{where}” {', '.join(told)}." if len(told) > 1 else ""
 
 
 def _panel(panel: dict[str, Any]) -> dict[str, Any]:
