@@ -214,6 +214,20 @@ def test_few_evaluations_are_marked_and_two_are_no_curve(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("games", "steps", "folded"),
+    [(3, 1_000_000, True), (2, 1_000_000, False), (3, 2_000_000, False)],
+)
+def test_many_panels_of_straight_lines_are_folded_away(tmp_path, games, steps, folded):
+    for game in published.GAMES[:games]:
+        planted.game(tmp_path / game, game, np.random.default_rng(2), seeds=[0, 1], steps=steps)
+    page, reader = read([tmp_path])
+    assert ('<details class="folded">' in page.html) == folded
+    told = "Charts: 3 panels of straight lines, from the first evaluation to 1,000,000 steps"
+    assert (told in reader.text) == folded
+    assert "Mean return at the last evaluation. Asterix: DQN " in reader.text
+
+
 def test_tabular_curves_are_means_at_the_best_step_size(tmp_path):
     planted_cells.experiment(tmp_path / "figure5")
     _, reader = read([tmp_path])

@@ -232,6 +232,22 @@ def test_the_bands_of_few_seeds_do_not_dwarf_the_curves(page_from_file, tmp_path
     assert "Panels end where the seeds do" in page.locator("figcaption").inner_text()
 
 
+def test_a_link_opens_what_is_folded_away(page_from_file, tmp_path):
+    for game in ("Asterix", "Breakout", "Freeway"):
+        generator = np.random.default_rng(0)
+        planted.game(tmp_path / game, game, generator, seeds=[0, 1], steps=1_000_000)
+    path = tmp_path / "report.html"
+    path.write_text(build([tmp_path]).html, encoding="utf-8")
+    page = page_from_file(path)
+    plot = chart(page, "deep-0").locator(".plot svg").first
+    assert not plot.is_visible()
+    assert page.locator("figcaption").is_visible()
+    page.locator(".facts a[href='#deep-0']").first.click()
+    sync_api.expect(plot).to_be_visible()
+    drawn = plot.evaluate("p => [p.viewBox.baseVal.width, p.clientWidth]")
+    assert drawn[0] == pytest.approx(drawn[1], abs=1)  # at the width that it has now
+
+
 def test_on_a_phone_headings_do_not_wrap_out_of_sight(page_from_file, tmp_path):
     planted.game(tmp_path / "a", "Breakout", np.random.default_rng(0), seeds=[0, 1])
     path = tmp_path / "report.html"

@@ -19,7 +19,7 @@ from qduet import published, stats
 from qduet.figures.style import FEW_EVALUATIONS, look_of
 from qduet.report import deep_numbers, deep_text
 from qduet.report.chart import Part, group, series
-from qduet.report.html import code, el
+from qduet.report.html import Raw, code, details, el
 from qduet.runs import Runs, Scores
 
 METRICS = {
@@ -80,7 +80,9 @@ def show(parent: Path, found: list[Runs], name: str, heading: str) -> Part:
         el("p", deep_text.setting(found), class_="setting"),
         el("p", short, class_="missing") if short else None,
         el("ul", notes, class_="missing") if notes else None,
-        el("figure", el("div", data_chart=name, class_="chart"), told) if drawn else None,
+        el("figure", _folded(el("div", data_chart=name, class_="chart"), drawn), told)
+        if drawn
+        else None,
         numbers,
         deep_text.agents_table(found),
         id=name,
@@ -88,6 +90,12 @@ def show(parent: Path, found: list[Runs], name: str, heading: str) -> Part:
     )
     charts = {name: chart} if drawn else {}
     return Part(html, charts, {name: {"numbers": stated}}, deep_text.facts(parent, found, name))
+
+
+def _folded(chart: Raw, drawn: list[Runs]) -> Raw:
+    """The chart, folded away where it is many panels of straight lines."""
+    what = deep_text.straight(drawn)
+    return details(what, chart, class_="folded") if what else chart
 
 
 def show_published(name: str) -> Part:

@@ -196,6 +196,21 @@ def _evaluations(found: list[Runs]) -> str:
     return text
 
 
+MANY_PANELS = 3
+"""So many panels of two evaluations each are folded away."""
+
+
+def straight(found: list[Runs]) -> str:
+    """What is drawn, if it is many panels of two evaluations each; else nothing."""
+    number = len(panels(found))
+    steps = [np.unique(runs.table["step"]) for runs in found]
+    if number < MANY_PANELS or max(map(len, steps)) > 2:
+        return ""
+    ends = {int(at[-1]) for at in steps}
+    until = f" to {min(ends):,} steps" if len(ends) == 1 else ""
+    return f"Charts: {number} panels of straight lines, from the first evaluation{until}"
+
+
 def published_caption() -> Raw:
     """Where the published curves end."""
     said = []

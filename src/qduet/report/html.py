@@ -69,9 +69,9 @@ def _kind(cell: Child, number: bool) -> str | None:
     return "short" if len(cell) <= 26 else "long"
 
 
-def details(summary: Child, *children: Child) -> Raw:
+def details(summary: Child, *children: Child, class_: str | None = None) -> Raw:
     """What is folded away until asked for."""
-    return el("details", el("summary", summary), children)
+    return el("details", el("summary", summary), children, class_=class_)
 
 
 def code(text: str) -> Raw:
