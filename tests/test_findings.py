@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 
 from qduet.experiments import FIGURES, Results
-from qduet.findings import _scatter, findings
+from qduet.figures.style import LABELS
+from qduet.findings import NAMES, _scatter, findings
+from qduet.rules import RULES
 from qduet.summary import summarise_all
 from qduet.sweep import Curves
 
@@ -33,7 +35,14 @@ def made_up(figure, level, rates=None, diverged=(), scatter=None):
                     percent[:, k, 1:], at[:, k] = np.inf, 100
             cells[n][spec.id] = Curves(percent.astype(np.float32), np.ones(6), at)
     results = Results(experiment, tuple(spec.id for spec in experiment.rules), cells)
-    return {f.claim: f.holds for f in findings(results, summarise_all(results))}
+    found = findings(results, summarise_all(results))
+    for finding in found:
+        assert not any(code in finding.evidence for code in RULES), "a name of code in a sentence"
+    return {f.claim: f.holds for f in found}
+
+
+def test_rules_are_called_what_they_are_called_in_figures():
+    assert NAMES.items() <= LABELS.items()
 
 
 def verdict(verdicts, words):

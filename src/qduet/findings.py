@@ -26,6 +26,9 @@ class Finding(NamedTuple):
     evidence: str
 
 
+NAMES = {"dueling_q": "Dueling Q-learning", "hard_rdq": "Hard RDQ"}
+"""How the rules of Figure 5 are called in sentences."""
+
 Verdict = tuple[str, bool, str]
 """(claim, holds, evidence)"""
 
@@ -120,13 +123,13 @@ def _figure5(results: Results, summary: Summary) -> Iterator[Verdict]:
             n: _best_difference(by_rule[rule], by_rule["q_learning"])
             for n, by_rule in summary.items()
         }
-        for rule in ("dueling_q", "hard_rdq")
+        for rule in NAMES
     }
     yield (
         "Both dueling methods beat Q-learning by far",
         all(_below_zero(i) for by_size in ahead.values() for i in by_size.values()),
         "; ".join(
-            f"{rule} − q_learning: "
+            f"{NAMES[rule]} − Q-learning: "
             + ", ".join(f"{_told(i)} at |A| = {n}" for n, i in by_size.items())
             for rule, by_size in ahead.items()
         ),
@@ -135,13 +138,13 @@ def _figure5(results: Results, summary: Summary) -> Iterator[Verdict]:
     step_sizes = results.experiment.step_sizes
     unstable = {
         rule: [float(a) for a, n in zip(step_sizes, summary[many][rule].diverged, strict=True) if n]
-        for rule in ("dueling_q", "hard_rdq")
+        for rule in NAMES
     }
     yield (
         "AV-learning becomes unstable at a step size of 0.5",
         all(alphas and 0.4 < min(alphas) < 0.62 for alphas in unstable.values()),
         f"least step size with a diverged run at |A| = {many}: "
-        + ", ".join(f"{r} {min(a):.3g}" if a else f"{r} none" for r, a in unstable.items()),
+        + ", ".join(f"{NAMES[r]} {f'{min(a):.3g}' if a else 'none'}" for r, a in unstable.items()),
     )
     duel = {
         n: _best_difference(by_rule["hard_rdq"], by_rule["dueling_q"])
@@ -151,7 +154,7 @@ def _figure5(results: Results, summary: Summary) -> Iterator[Verdict]:
     yield (
         "Hard RDQ is ahead of Dueling Q-learning in a small majority of the settings",
         2 * len(wins) > len(duel),
-        f"ahead at |A| ∈ {wins}; hard_rdq − dueling_q: "
+        f"ahead at |A| ∈ {wins}; Hard RDQ − Dueling Q-learning: "
         + ", ".join(f"{_told(interval)} at |A| = {n}" for n, interval in duel.items()),
     )
 
