@@ -1,11 +1,13 @@
 """`qduet compare`: what it prints, draws and refuses."""
 
 import json
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from pages import read
 
 from qduet import runs
 from qduet.cli import main
@@ -54,6 +56,25 @@ def test_tables_have_every_agent_and_pair(tmp_path, capsys):
     assert "X against Y; p-values" in text
     assert "normalised scores (1 = published DQN at 10M steps)" in text
     assert "nan" not in text
+
+
+def test_people_read_a_true_minus_and_programs_ascii(tmp_path, capsys):
+    a = write(tmp_path, ["dqn", "rdq"])
+    config = runs.load(tmp_path).config
+    rows = [
+        {"game": "Breakout", "agent": agent, "seed": seed, "step": step, "return_mean": -2.5 - seed}
+        for agent in ("dqn", "rdq")
+        for seed in range(3)
+        for step in (0, 10, 20)
+    ]
+    runs.write(tmp_path, config, rows)
+    text = answer(capsys, a, "--resamples", "100")
+    assert "−3.50 ± 2.48" in text  # ± 4.303 / √3 of a standard deviation of 1
+    assert not re.search(r"-\d", text)
+    assert json.loads(answer(capsys, a, "--json"))["by_game"][0]["mean"]["mean"] == -3.5
+    page = read([tmp_path])[1].text
+    assert "−3.50 ± 2.48 −3.50 −3.50 −3.50 ± 2.48" in page
+    assert not re.search(r"[^\w–]-\d\.\d", page)
 
 
 def test_people_read_the_title_of_a_game_and_programs_its_id(tmp_path, capsys):

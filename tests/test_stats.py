@@ -32,6 +32,13 @@ def test_intervals_cover_the_truth_as_often_as_they_say():
     assert abs(covered - 1900) < 4 * np.sqrt(2000 * 0.95 * 0.05)
 
 
+def test_people_read_a_true_minus():
+    assert str(stats.mean_interval(np.array([-2.0, -2.0]))) == "−2.00 ± 0.00"
+    assert stats.number(-1234.5678, ".4g") == "−1235"
+    assert stats.number(-1e-7, ".1e") == "−1.0e-07"
+    assert stats.number(0.5, "+.2f") == "+0.50"
+
+
 def test_one_sample_has_no_interval():
     interval = stats.mean_interval(np.array([2.0]))
     assert interval.mean == 2.0

@@ -13,7 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from qduet.experiments import Results
-from qduet.stats import Estimate, Interval, best_difference, mean_interval, paired_difference
+from qduet.stats import (
+    Estimate,
+    Interval,
+    best_difference,
+    mean_interval,
+    number,
+    paired_difference,
+)
 from qduet.summary import RuleSummary, Summary
 
 
@@ -55,7 +62,7 @@ def _best_difference(first: RuleSummary, second: RuleSummary) -> Estimate:
 
 
 def _told(estimate: Estimate) -> str:
-    value, low, high = (f"{x:+.2f}".replace("-", "−") for x in estimate)
+    value, low, high = (number(float(x), "+.2f") for x in estimate)
     return f"{value} [{low}, {high}]"
 
 

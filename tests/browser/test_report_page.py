@@ -134,6 +134,17 @@ def test_the_keyboard_reads_values_too(page_from_file, report):
     assert not plot.locator(".tip").is_visible()
 
 
+def test_values_below_zero_have_a_true_minus(page_from_file, tmp_path):
+    made = planted.config("Breakout", seeds=[0, 1], agents=["rdq"])
+    runs.write(tmp_path / "a", made, planted.rows(made, {"rdq": np.full((2, 11), -2.5)}))
+    path = tmp_path / "report.html"
+    path.write_text(build([tmp_path]).html, encoding="utf-8")
+    page = page_from_file(path)
+    plot = chart(page, "deep-0").locator(".plot").first
+    plot.press("End")
+    assert "−2.50" in plot.locator(".tip").inner_text()
+
+
 def test_rules_can_be_switched_off_and_on(page_from_file, report):
     page = page_from_file(report)
     here = chart(page, "tabular-0")

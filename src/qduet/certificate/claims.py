@@ -28,7 +28,7 @@ from qduet.certificate.cells import ALPHA, MEASURES, holm_among, measure
 from qduet.errors import InputError, parse_json
 from qduet.published import title
 from qduet.runs import Runs
-from qduet.stats import Interval, welch_interval, welch_test
+from qduet.stats import Interval, number, welch_interval, welch_test
 
 HOLDS, FAILS, UNDECIDED, NO_DATA = "holds", "does not hold", "undecided", "no data"
 CORRECTED = "holds (corrected)"
@@ -182,7 +182,7 @@ def _told(pair: Versus | None, p: float) -> str:
 
 def signed(interval: Interval) -> str:
     """A difference with its sign and the half-width of its interval."""
-    return f"{interval.mean:+.2f} ± {interval.half_width:.2f}".replace("-", "−")
+    return f"{number(interval.mean, '+.2f')} ± {interval.half_width:.2f}"
 
 
 def _no_clear_winner(ours: Samples, theirs: Samples) -> Claim:

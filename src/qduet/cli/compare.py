@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qduet import comparison, published
+from qduet import comparison, published, stats
 from qduet.cli.options import add_json, print_json, whole
 from qduet.comparison import Collection, Resampling, Summary, collect, sources, summarise
 from qduet.store import check_writable
@@ -184,7 +184,7 @@ def _table(console: "Console", title: str, headings: list[str], rows: list[list[
 
 
 def _number(value: float) -> str:
-    return "–" if np.isnan(value) else f"{value:.4g}" if abs(value) >= 1000 else f"{value:.2f}"
+    return "–" if np.isnan(value) else stats.number(value, ".4g" if abs(value) >= 1000 else ".2f")
 
 
 def _plus_minus(interval: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qduet import comparison
+from qduet import comparison, stats
 from qduet.comparison import Collection, Source
 from qduet.errors import InputError
 from qduet.published import title
@@ -74,8 +74,8 @@ def _table(
             a.agent,
             str(a.seeds),
             str(a.mean),
-            f"{a.median:.2f}",
-            f"{a.iqm.value:.2f}",
+            stats.number(a.median),
+            stats.number(float(a.iqm.value)),
             str(a.auc) if np.isfinite(a.auc.mean) else "–",
             code(str(files.get((a.game, a.agent.partition("@")[0]), "")) + "/evaluations.csv"),
         ]

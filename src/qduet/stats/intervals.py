@@ -27,7 +27,13 @@ class Interval(NamedTuple):
         if np.isinf(self.mean):
             return "diverged"
         half = f" ± {self.half_width:.2f}" if np.isfinite(self.low) else ""
-        return f"{self.mean:.2f}{half}"
+        return f"{number(self.mean)}{half}"
+
+
+def number(value: float, form: str = ".2f") -> str:
+    """A number as people read it, with a true minus; `form` is a format of Python."""
+    text = f"{value:{form}}"
+    return f"−{text[1:]}" if text.startswith("-") else text
 
 
 def mean_interval(samples: np.ndarray) -> Interval:

@@ -61,4 +61,5 @@ function short(v, most) {
   return minus(String(+v.toPrecision(4)));
 }
 
-const decimals = (v) => (Math.abs(v) < 0.01 && v !== 0 ? v.toPrecision(3) : v.toFixed(2));
+const decimals = (v) =>
+  (Math.abs(v) < 0.01 && v !== 0 ? v.toPrecision(3) : v.toFixed(2)).replace(/^-/, "−");
