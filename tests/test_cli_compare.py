@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from pages import read
 
 from qduet import runs
@@ -151,6 +152,9 @@ def test_the_bands_of_few_seeds_do_not_dwarf_the_curves(seeds, within):
     if within:
         assert (low, high) == pytest.approx((8 - 0.05 * 14, 22 + 0.05 * 14))
         assert "cut at the range of the seeds" in title
+        FigureCanvasAgg(figure).draw()
+        drawn = figure._suptitle.get_window_extent()
+        assert 0 < drawn.x0 < drawn.x1 < figure.bbox.width  # all of it
     else:  # narrower than the seeds, and all in view
         assert 8 < low < 10 < 20 < high < 22
         assert "cut at" not in title

@@ -275,6 +275,17 @@ def test_variants_have_colours_of_their_own_and_leave_the_agents_theirs():
     assert [look.colour for look in with_plain[1:]] == [look.colour for look in looks.values()]
 
 
+def test_where_variants_are_many_a_colour_is_a_change_and_a_line_style_an_agent():
+    names = [f"{agent}-{change}" for agent in AGENTS for change in ("hold", "init", "bias")]
+    looks = {name: look_of(name, names) for name in names}
+    for agent in AGENTS:
+        family = [looks[name] for name in names if name.startswith(f"{agent}-")]
+        assert len({look.colour for look in family}) == 3
+        assert len({look.style for look in family}) == 1
+    assert looks["dqn-init"].colour == looks["rdq-init"].colour
+    assert len({look[1:3] for look in looks.values()}) == len(names)
+
+
 SEEN = {  # linear RGB as people see it: Machado, Oliveira and Fernandes (2009), severity 1
     "all cones": np.eye(3),
     "protanopia": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],

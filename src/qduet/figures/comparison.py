@@ -65,7 +65,7 @@ def learning_curves(collection: Collection) -> Figure:
             axes.set_visible(False)
         _legend(figure, list(grid[: len(games)]))
         few = any(1 < len(c.seeds) < FEW_SEEDS for c in collection.curves.values())
-        intervals = "mean and 95 % interval" + ", cut at the range of the seeds" * few
+        intervals = "mean and 95 % interval" + ",\ncut at the range of the seeds" * few
         figure.suptitle(f"Learning curves ({_note(collection, intervals)})")
     return figure
 

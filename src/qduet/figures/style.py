@@ -177,8 +177,17 @@ def _look(name: _Parts, names: Sequence[_Parts]) -> Look:
 
 
 def _look_of_variant(name: _Parts, names: Sequence[_Parts]) -> tuple[str, str]:
-    """The colour and line style of a variant of an agent; solid is left to an agent itself."""
+    """The colour and line style of a variant of an agent; solid is left to an agent itself.
+
+    Where there are more of them than colours, ``dqn-init`` and ``rdq-init`` have the same one.
+    """
     variants = list(dict.fromkeys(other[:3] for other in names if other.variant))
+    changes = list(dict.fromkeys(other.variant for other in names if other.variant))
+    families = list(dict.fromkeys(other.family for other in names if other.variant))
+    alone = not any(other.origin for other in names)
+    if alone and len(variants) > len(VARIANT_COLOURS) >= len(changes):
+        shade = VARIANT_COLOURS[changes.index(name.variant)]
+        return shade, STYLES[families.index(name.family)]
     origins = list(dict.fromkeys(other.origin for other in names if other[:3] == name[:3]))
     rank = variants.index(name[:3])
     plain = any(other.known and not other.variant for other in names)
