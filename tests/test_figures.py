@@ -313,6 +313,8 @@ def test_variants_can_be_told_apart_by_their_colours(seen):
         others = [lab(shown(colour), seen) for colour in variants]
         pairs = [*itertools.combinations(others, 2), *itertools.product(agents, others)]
         assert min(np.linalg.norm(a - b) for a, b in pairs) > 12
+        first = itertools.combinations(others[:3], 2)
+        assert min(np.linalg.norm(a - b) for a, b in first) > 16.5
 
 
 def test_the_same_agent_from_two_directories_differs_in_line_style_alone():

@@ -13,7 +13,12 @@ PAPER, NIGHT = "#ffffff", "#15181d"
 
 NEEDED = 3.2
 
-AT_NIGHT = {"#0b3d91": "#b7c5ff", "#000000": "#e4e6ea", "#0072b2": "#5fb0e8"}
+AT_NIGHT = {
+    "#0b3d91": "#b7c5ff",
+    "#000000": "#e4e6ea",
+    "#0072b2": "#5fb0e8",
+    "#882255": "#ffd0d8",
+}
 """Colours too dark to be only lightened: near to others if they were."""
 
 
