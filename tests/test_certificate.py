@@ -425,6 +425,7 @@ def test_an_edited_file_is_refused(tmp_path, generator, refused):
 
 def test_other_refusals(tmp_path, generator, refused):
     refused(["certify", str(tmp_path)], "holds no training runs")
+    refused(["certify", str(tmp_path / "nowhere")], "nowhere does not exist; give the --out")
     damaged(tmp_path / "a", generator)
     refused(["certify", str(tmp_path), "--at", "2e6"], "the runs end at 1,000,000")
     refused(["certify", str(tmp_path), "--at", "5e5"], "every 1,000,000 steps")

@@ -29,6 +29,25 @@ def run_qduet(*arguments, **options):
     )
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "rdq", "MinAtar/Breakout-v1", "--out", ""],
+        ["reproduce", "figure1", "--out", ""],
+        ["certify", ""],
+        ["watch", ""],
+        ["compare", ""],
+        ["report", ""],
+        ["report", "--out", ""],
+    ],
+)
+def test_an_empty_text_is_no_directory(refused, tmp_path, monkeypatch, arguments):
+    """Such as a variable that a script did not set; and not the current directory."""
+    monkeypatch.chdir(tmp_path)
+    refused(arguments, "an empty text names no file or directory")
+    assert not [*tmp_path.iterdir()]
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
 def test_output_that_finds_no_room_is_one_line():
     with open("/dev/full", "w") as full:

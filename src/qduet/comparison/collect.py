@@ -85,14 +85,13 @@ class Collection:
 
 def sources(text: str) -> list[Source]:
     """What ``DIR`` or ``NAME=DIR`` stands for: a directory of runs, or all those in it."""
+    if not text:
+        raise InputError("an empty text names no file or directory")
     name, equals, rest = text.partition("=")
     named = bool(equals) and not Path(text).exists()
     if named and not (name and rest):
         raise InputError(f"'{text}' is neither a directory nor NAME=DIR")
     place = Path(rest if named else text)
-    if not place.is_dir():
-        what = "is not a directory" if place.exists() else "does not exist"
-        raise InputError(f"{place} {what}; give the --out directory of a qduet train command")
     found = runs.find([place])
     return [Source(runs.load(directory), name if named else None) for directory in found]
 
