@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from qduet.cli import main
+from qduet.cli import command, main
 
 TINY = ["tabular", "q_learning", "--actions", "2", "--seeds", "1", "--steps", "100"]
 LONG = "x" * 300
@@ -56,6 +56,19 @@ def test_output_that_finds_no_room_is_one_line():
     assert ended.stderr == (
         "qduet tabular: cannot write the output: No space left on device; free some\n"
     )
+
+
+def test_an_error_of_its_own_has_a_code_of_its_own(monkeypatch, capsys):
+    """1 is what qduet certify says where something differs."""
+
+    def fails(argv=None):
+        raise KeyError("a fault")
+
+    monkeypatch.setattr("qduet.cli.main", fails)
+    with pytest.raises(SystemExit) as ended:
+        command()
+    assert ended.value.code == 70
+    assert "KeyError: 'a fault'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("extra", [[], ["--json"]])

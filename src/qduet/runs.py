@@ -220,7 +220,7 @@ def load(directory: Path | str, *, check: bool = True) -> Runs:
         )
     try:
         _ = runs.finished, runs.commits
-        sound = _is_sound(runs.config)
+        sound = is_sound(runs.config)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise damaged from None
     if not sound:
@@ -228,7 +228,7 @@ def load(directory: Path | str, *, check: bool = True) -> Runs:
     return runs
 
 
-def _is_sound(config: Mapping[str, Any]) -> bool:
+def is_sound(config: Mapping[str, Any]) -> bool:
     """Whether the settings that every reader relies on are of their types."""
     labels, seeds = [agent["label"] for agent in config["agents"]], config["seeds"]
     return (
