@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qduet import runs
+from qduet import published, runs
 from qduet.errors import InputError, unknown_name
 from qduet.runs import Runs
 
@@ -53,6 +53,8 @@ class Collection:
     """By game and agent."""
     notes: tuple[str, ...] = ()
     """What a reader must know: what was left out, and why."""
+    normalisable: bool = True
+    """Whether all games are those of the published scores, in their version."""
 
     @property
     def at(self) -> int:
@@ -123,7 +125,11 @@ def collect(
     curves = {key: _merged(key, parts, steps) for key, parts in cells.items()}
     collection = Collection(metric, steps, curves)
     notes = _notes_on_sources(given, settings, steps[-1] if at is None else None)
-    return dataclasses.replace(collection, notes=notes + _notes_on_runs(collection))
+    return dataclasses.replace(
+        collection,
+        notes=notes + _notes_on_runs(collection),
+        normalisable=all(published.covers(source.runs.config) for source in given),
+    )
 
 
 class _Part(NamedTuple):
