@@ -2,7 +2,8 @@
 
     python examples/load_and_play.py out/breakout/weights/rdq-0.safetensors
 
-`qduet train` writes such files. Their metadata say which game and agent they are of.
+`qduet train` writes such files. Their metadata say which game and agent they are of. It needs
+Gymnasium: ``pip install -e '.[gym]'``.
 """
 
 import json
@@ -52,4 +53,6 @@ def main(path: Path, seed: int = 0, epsilon: float = 0.01, frames: int = 5_000) 
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit("usage: python examples/load_and_play.py WEIGHTS.safetensors [SEED]")
     main(Path(sys.argv[1]), *map(int, sys.argv[2:3]))

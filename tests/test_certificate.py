@@ -321,6 +321,39 @@ def test_a_million_steps_say_nothing_of_ten(tmp_path, generator):
     assert {claim.verdict for claim in certificate.claims} == {"no data"}
 
 
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("theory/theory.json", "{}"),
+        ("theory/theory.json", '{"claims": [{"where": "here"}]}'),
+        ("figure2/summary.json", '{"findings": [{"x": 1}]}'),
+        ("figure2/summary.json", '{"findings": 7}'),
+        ("figure2/summary.json", "[]"),
+        ("figure2/summary.json", "{"),
+    ],
+)
+def test_damaged_files_of_claims_are_one_line(tmp_path, generator, refused, file, content):
+    planted.game(tmp_path / "runs", "Breakout", generator)
+    (tmp_path / file).parent.mkdir()
+    (tmp_path / file).write_text(content)
+    command = ["certify", str(tmp_path / "runs"), "--reproduced", str(tmp_path)]
+    refused(command, "delete it, and run what wrote it again")
+
+
+def test_runs_without_their_times_are_certified(tmp_path, generator):
+    configuration = planted.config("Breakout")
+    curves = {a: planted.resampled("Breakout", a, generator) for a in published.AGENTS}
+    times = ("elapsed_seconds", "frames_per_second")
+    rows = [
+        {key: value for key, value in row.items() if key not in times}
+        for row in planted.rows(configuration, curves)
+    ]
+    runs.write(tmp_path, configuration, rows)
+    (source,) = certify([tmp_path]).sources
+    assert np.isnan(source.cost.seconds)
+    assert np.isnan(source.cost.microseconds_per_iteration)
+
+
 def test_claims_on_tables_and_theory_are_read_from_their_files(tmp_path, generator):
     finding = {"figure": "figure2", "claim": "C", "holds": False, "evidence": "E"}
     theory = {"where": "Thm 1", "statement": "T", "holds": True, "failures": 0, "problems": 7}
@@ -425,6 +458,7 @@ def test_an_edited_file_is_refused(tmp_path, generator, refused):
 
 def test_other_refusals(tmp_path, generator, refused):
     refused(["certify", str(tmp_path)], "holds no training runs")
+    refused(["certify", str(tmp_path / "nowhere")], "nowhere does not exist; give the --out")
     damaged(tmp_path / "a", generator)
     refused(["certify", str(tmp_path), "--at", "2e6"], "the runs end at 1,000,000")
     refused(["certify", str(tmp_path), "--at", "5e5"], "every 1,000,000 steps")

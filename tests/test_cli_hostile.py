@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from qduet.cli import main
+from qduet.cli import command, main
 
 TINY = ["tabular", "q_learning", "--actions", "2", "--seeds", "1", "--steps", "100"]
 LONG = "x" * 300
@@ -29,6 +29,25 @@ def run_qduet(*arguments, **options):
     )
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train", "rdq", "MinAtar/Breakout-v1", "--out", ""],
+        ["reproduce", "figure1", "--out", ""],
+        ["certify", ""],
+        ["watch", ""],
+        ["compare", ""],
+        ["report", ""],
+        ["report", "--out", ""],
+    ],
+)
+def test_an_empty_text_is_no_directory(refused, tmp_path, monkeypatch, arguments):
+    """Such as a variable that a script did not set; and not the current directory."""
+    monkeypatch.chdir(tmp_path)
+    refused(arguments, "an empty text names no file or directory")
+    assert not [*tmp_path.iterdir()]
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
 def test_output_that_finds_no_room_is_one_line():
     with open("/dev/full", "w") as full:
@@ -37,6 +56,19 @@ def test_output_that_finds_no_room_is_one_line():
     assert ended.stderr == (
         "qduet tabular: cannot write the output: No space left on device; free some\n"
     )
+
+
+def test_an_error_of_its_own_has_a_code_of_its_own(monkeypatch, capsys):
+    """1 is what qduet certify says where something differs."""
+
+    def fails(argv=None):
+        raise KeyError("a fault")
+
+    monkeypatch.setattr("qduet.cli.main", fails)
+    with pytest.raises(SystemExit) as ended:
+        command()
+    assert ended.value.code == 70
+    assert "KeyError: 'a fault'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("extra", [[], ["--json"]])

@@ -12,6 +12,7 @@ import pytest
 from qduet import devices, program, trainer, training
 from qduet.agents import make_agent
 from qduet.cli import main, tracking
+from qduet.cli.live import Display
 from qduet.cli.train import _report as report
 from qduet.cli.train import add_arguments, make_job
 from qduet.errors import InputError
@@ -231,6 +232,17 @@ def test_the_summary_tells_of_episodes_cut_short(cut, told, capsys):
     out = capsys.readouterr().out
     assert told in out
     assert ("cut short" in out) == bool(told)
+
+
+def test_without_a_terminal_an_evaluation_is_told_before_and_after(capsys):
+    job = Job(GAME, (("rdq", make_agent("rdq")),), (3,), 2_000, 1_000, 500)
+    with Display(job) as show:
+        show(trainer.Progress("evaluating", 0, 0.0, []))
+        assert capsys.readouterr().err == "step 0: evaluating 1 run × 500 episodes\n"
+        show(trainer.Progress("evaluating", 0, 0.0, [row(0, 0.5)]))
+        assert capsys.readouterr().err == "step 0: return rdq 0.50\n"
+        show(trainer.Progress("evaluating", 1_000, 0.0, [row(0, 0.5)]))
+        assert "step 1,000: evaluating" in capsys.readouterr().err
 
 
 # --- Memory --------------------------------------------------------------------------------------

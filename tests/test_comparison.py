@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import planted
 import pytest
 from scipy import stats as scipy_stats
 
@@ -296,3 +297,11 @@ def test_area_is_the_mean_over_training():
     # Where the first evaluation has no value, training is from the second one on.
     assert area(np.array([10, 20, 50]), np.array([[0.0, 4.0, 4.0]])).tolist() == [3.5]
     assert np.isnan(area(np.array([10]), np.array([[1.0]]))).all()
+
+
+@pytest.mark.parametrize("version", ["v0", "v1"])
+def test_only_games_of_the_published_scores_are_normalised(tmp_path, version):
+    """Version 0 has other actions: it is another task."""
+    env = f"MinAtar/Breakout-{version}"
+    planted.game(tmp_path, "Breakout", np.random.default_rng(5), env=env)
+    assert bool(normalised(collect(sources(str(tmp_path))))) == (version == "v1")

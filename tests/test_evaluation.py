@@ -3,6 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from qduet import evaluation as evaluation_module
 from qduet import networks
 from qduet.agents import AGENTS, make_agent
 from qduet.evaluation import Episode, Evaluation, evaluate, summarise
@@ -49,21 +50,45 @@ def test_every_episode_counts_once_whatever_its_length(evaluation):
     np.testing.assert_array_equal(evaluation[1].episodes.undiscounted, lengths)
 
 
+RANDOM = GAME._replace(
+    num_draws=2,
+    step=lambda state, action, draws: Outcome(state, jnp.float32(draws[1] % 7), draws[0] % 97 == 0),
+)
+"""Episodes of geometric length, with random rewards."""
+
+
+def test_dropping_finished_episodes_changes_nothing(monkeypatch):
+    """1,000 episodes, as the paper has them, are cut down twice; and never, for comparison."""
+    uniform = networks.Uniform(jnp.bool_(True), jnp.bool_(True))
+    keys = jax.random.split(jax.random.key(4), 2)
+    params = jax.vmap(lambda key: networks.init(key, 1, 2, uniform))(keys)
+    families = jax.tree.map(lambda x: jnp.stack([x, x]), AGENTS["rdq"].family())
+    sizes = []
+    keep = evaluation_module._keep_playing
+    monkeypatch.setattr(
+        evaluation_module, "_keep_playing", lambda lanes, n: sizes.append(n) or keep(lanes, n)
+    )
+    dropped = evaluate(RANDOM, params, families, keys, episodes=1_000)
+    assert sizes == [250, 30]
+    monkeypatch.setattr(evaluation_module, "SIZES", ())
+    kept = evaluate(RANDOM, params, families, keys, episodes=1_000)
+    assert sizes == [250, 30]
+    for name in ("length", "undiscounted", "discounted", "returns_to_go"):
+        ours, theirs = (getattr(e.episodes, name) for e in (dropped, kept))
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_allclose(dropped.episodes.q, kept.episodes.q, rtol=1e-5)
+    np.testing.assert_array_equal(dropped.cut, kept.cut)
+
+
 def test_a_run_alone_plays_the_same_episodes():
     """Run 1 beside run 0, and by itself: a random policy (ε = 1), so that the draws decide."""
-    random = GAME._replace(
-        num_draws=2,
-        step=lambda state, action, draws: Outcome(
-            state, jnp.float32(draws[1] % 7), draws[0] % 97 == 0
-        ),
-    )
     uniform = networks.Uniform(jnp.bool_(True), jnp.bool_(True))
     keys = jax.random.split(jax.random.key(3), 2)
     params = jax.vmap(lambda key: networks.init(key, 1, 2, uniform))(keys)
     families = jax.tree.map(lambda x: jnp.stack([x, x]), AGENTS["rdq"].family())
-    both = evaluate(random, params, families, keys, episodes=40, epsilon=1.0)
+    both = evaluate(RANDOM, params, families, keys, episodes=40, epsilon=1.0)
     last = lambda tree: jax.tree.map(lambda x: x[1:], tree)
-    alone = evaluate(random, last(params), last(families), keys[1:], episodes=40, epsilon=1.0)
+    alone = evaluate(RANDOM, last(params), last(families), keys[1:], episodes=40, epsilon=1.0)
     np.testing.assert_array_equal(alone.episodes.length[0], both.episodes.length[1])
     np.testing.assert_array_equal(alone.episodes.undiscounted[0], both.episodes.undiscounted[1])
     assert not np.array_equal(both.episodes.length[0], both.episodes.length[1])

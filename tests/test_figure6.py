@@ -8,7 +8,7 @@ import planted
 import pytest
 import scipy.stats
 
-from qduet import published
+from qduet import published, runs
 from qduet.certificate import admit
 from qduet.certificate.overall import aggregates, collections
 from qduet.cli import main
@@ -167,6 +167,33 @@ def test_runs_of_a_million_steps_are_drawn_up_to_there(tmp_path):
     assert "step 1,000,000" in drawn["figure6-summary"].get_suptitle()
 
 
+def test_runs_that_end_between_published_steps_are_summed_up_at_the_last_one(tmp_path):
+    late = planted.config("Seaquest", steps=2 * MILLION, evaluate_every=MILLION // 2)
+    curves = {agent: np.ones((30, 5)) * np.arange(5) for agent in published.AGENTS}
+    runs.write(tmp_path / "b", late, planted.rows(late, curves))
+    config = planted.config("Freeway", steps=3 * MILLION // 2, evaluate_every=MILLION // 2)
+    curves = {agent: np.ones((30, 4)) * np.arange(4) for agent in published.AGENTS}
+    runs.write(tmp_path / "c", config, planted.rows(config, curves))
+    there = [runs.load(tmp_path / name) for name in ("b", "c")]
+    ours, theirs = collections(there)
+    assert ours.at == theirs.at == MILLION
+    assert ours.curves["Freeway", "rdq"].values[0, -1] == 2.0
+
+
+def test_games_without_a_common_agent_have_no_summary(tmp_path):
+    generator = np.random.default_rng(3)
+    planted.game(tmp_path / "a", "Breakout", generator, agents=("rdq",))
+    planted.game(tmp_path / "b", "Asterix", generator, agents=("dqn",))
+    ours, theirs = collections(admit([tmp_path]))
+    assert ours is None
+    assert theirs.games == published.GAMES
+    assert set(figures(admit([tmp_path]))) == {
+        "figure6",
+        "figure6-summary",
+        "figure6-overestimation",
+    }
+
+
 def test_the_command_draws_it(tmp_path, capsys, refused):
     planted.game(tmp_path / "runs" / "a", "Breakout", np.random.default_rng(1), steps=MILLION)
     out = tmp_path / "out"
@@ -179,5 +206,5 @@ def test_the_command_draws_it(tmp_path, capsys, refused):
     assert all((out / f"{s}.{f}").exists() for s in stems for f in ("png", "pdf", "svg"))
     refused(
         ["reproduce", "figure6", "--out", str(out), "--deep-results", str(tmp_path / "none")],
-        "holds no training runs",
+        "does not exist",
     )

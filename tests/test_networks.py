@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from qduet import networks
+from qduet.errors import InputError
 from qduet.networks import Uniform
 
 PLAIN, TORCH = (
@@ -39,6 +40,11 @@ def test_forward_is_what_loops_compute(params):
     v, adv = plain_forward(plain, board.astype(float))
     np.testing.assert_allclose(values.v, v, rtol=1e-5)
     np.testing.assert_allclose(values.adv, adv, rtol=1e-5)
+
+
+def test_a_board_with_its_channels_first_is_refused(params):
+    with pytest.raises(InputError, match=r"is \[10, 10, 4\]; it is \[4, 10, 10\]"):
+        networks.apply(params, jnp.zeros((4, 10, 10)))
 
 
 def test_lecun_normal_has_variance_one_over_fan_in_and_no_bias():

@@ -146,6 +146,28 @@ def test_line_styles_of_drawn_figures_are_said_in_words(tmp_path):
     assert "In “Runs”" not in reader.text
 
 
+def test_the_papers_runs_come_first_and_their_time_is_told(tmp_path):
+    generator = np.random.default_rng(4)
+    for place, options in (("a", {"protocol": "paper"}), ("b", {})):
+        planted.game(tmp_path / place / "breakout", "Breakout", generator, **options)
+    page, reader = read([tmp_path])
+    top = header(page)
+    seconds = runs.load(tmp_path / "b" / "breakout").table["elapsed_seconds"].max()
+    assert f"Figure 6: {seconds / 60:.1f} min" in top
+    first, second = (reader.text.index(f"{tmp_path / place}/breakout/eval") for place in "ba")
+    assert first < second
+    assert page.data["certificate-0"]["sources"][0]["directory"].endswith("b/breakout")
+
+
+def test_version_0_of_a_game_is_not_beside_the_published_scores(tmp_path):
+    env = "MinAtar/Breakout-v0"
+    planted.game(tmp_path / "breakout", "Breakout", np.random.default_rng(6), env=env)
+    page = build([tmp_path])
+    assert "dashed: the published scores" not in page.html
+    assert "Figure 6: 90 runs" not in page.html
+    assert "MinAtar: 90 runs" in page.html
+
+
 def test_published_curves_are_explained_where_they_are_drawn(tmp_path):
     generator = np.random.default_rng(0)
     planted.game(tmp_path / "deep" / "breakout", "Breakout", generator, steps=planted.MILLION)
@@ -425,6 +447,16 @@ def test_cells_of_different_settings_are_not_mixed(tmp_path):
 def test_a_directory_given_twice_is_shown_once(tmp_path):
     planted.game(tmp_path / "a" / "breakout", "Breakout", np.random.default_rng(0), seeds=[0, 1])
     _, reader = read([tmp_path, tmp_path / "a", tmp_path / "a" / "breakout"])
+    assert len(reader.embedded["charts"]["deep-0"]["panels"]) == 1
+    assert "deep-1" not in reader.embedded["charts"]
+
+
+def test_links_are_followed_and_not_in_circles(tmp_path):
+    place = planted.game(tmp_path / "runs", "Breakout", np.random.default_rng(0), seeds=[0, 1])
+    (tmp_path / "shown").mkdir()
+    (tmp_path / "shown" / "breakout").symlink_to(place)
+    (tmp_path / "shown" / "again").symlink_to(tmp_path / "shown")
+    _, reader = read([tmp_path / "shown"])
     assert len(reader.embedded["charts"]["deep-0"]["panels"]) == 1
     assert "deep-1" not in reader.embedded["charts"]
 

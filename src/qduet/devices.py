@@ -24,7 +24,7 @@ def choose(kind: str) -> list[jax.Device]:
     except RuntimeError:
         raise InputError(
             f"--device {kind}: jax finds none here; use --device cpu, or install jax for your GPU "
-            "(pip install 'qduet[cuda]')"
+            "(in the repository: pip install -e '.[cuda]')"
         ) from None
 
 

@@ -4,9 +4,11 @@ Everything a user can get wrong (an argument, a file, a directory) is raised as 
 any work is done; the command prints its message and exits with code 2.
 """
 
+import contextlib
 import difflib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 
@@ -34,6 +36,32 @@ def parse_json(text: str | bytes) -> Any:
         return json.loads(text)
     except RecursionError:
         raise json.JSONDecodeError("Nested too deeply", "", 0) from None
+
+
+AGAIN = "delete it, and run what wrote it again"
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The JSON document of a file; `InputError` if it is none."""
+    try:
+        document = parse_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InputError(f"{path} is damaged: it is not JSON; {AGAIN}") from None
+    if not isinstance(document, dict):
+        raise InputError(f"{path} is damaged: it holds no settings or results; {AGAIN}")
+    return document
+
+
+@contextlib.contextmanager
+def reading(path: Path | None) -> Iterator[None]:
+    """Turns what goes wrong within, for a document that lacks something, into an `InputError`."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        what = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise InputError(f"{path} is not what qduet wrote there ({what}); {AGAIN}") from None
 
 
 def out_of_memory(error: BaseException) -> bool:

@@ -75,7 +75,9 @@ class MDP:
         start = np.eye(num_states)[0] if self.start is None else np.array(self.start, np.float64)
         terminal = np.zeros(num_states, bool) if self.terminal is None else self.terminal
         terminal = np.array(terminal, bool)
-        _check_shape("reward", reward, p.shape)
+        if reward.shape != p.shape:
+            either = f"{list(p.shape)} or {list(p.shape[:2])}"
+            raise InputError(f"reward must have shape {either}; it has {list(reward.shape)}")
         _check_shape("start", start, (num_states,))
         _check_shape("terminal", terminal, (num_states,))
         check_distribution("p[s, a, :]", p)

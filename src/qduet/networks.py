@@ -15,6 +15,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from qduet.errors import InputError
 from qduet.minatar.packing import computed_once
 
 FILTERS, HIDDEN, KERNEL, SIDE = 16, 128, 3, 8
@@ -157,5 +158,11 @@ def advantages(params: Params, features: jax.Array) -> jax.Array:
 
 def apply(params: Params, observation: jax.Array) -> Values:
     """V and A of one observation ``[10, 10, C]``."""
+    side = SIDE + KERNEL - 1
+    expected = (side, side, params.conv.w.shape[0] // KERNEL**2)
+    if observation.shape != expected:
+        raise InputError(
+            f"an observation of this network is {list(expected)}; it is {list(observation.shape)}"
+        )
     bits = observation.transpose(2, 0, 1).reshape(-1, observation.shape[0] * observation.shape[1])
     return heads(params, hidden(params, torso(params.conv, bits)))

@@ -8,6 +8,8 @@
 
 import functools
 import importlib.resources
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -47,6 +49,15 @@ def scores(game: str, agent: str, column: str = "return_mean") -> Scores:
             raise unknown_name(kind, name, allowed)
     rows = table()
     return scores_of(rows, (rows["game"] == game) & (rows["agent"] == agent), column)
+
+
+def covers(config: Mapping[str, Any]) -> bool:
+    """Whether there are scores of the game that runs of such a configuration play.
+
+    They are of version 1, with its minimal action sets: version 0 is another task.
+    """
+    env = f"MinAtar/{config['game']}-v1"
+    return config["game"] in GAMES and config.get("env", env) == env
 
 
 def title(game: str) -> str:

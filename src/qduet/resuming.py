@@ -53,7 +53,7 @@ def examine(directory: Path, job: Job, provenance: Mapping[str, Any]) -> Found:
     steps = there["steps"]
     if saved:
         if job.steps < steps and (directory / runs.EVALUATIONS).exists():
-            evaluated = _load(directory, check=False).table["step"]
+            evaluated = _load(directory, check=False, saved=True).table["step"]
             check_step(directory, job, int(max(evaluated, default=0)))
         done = job.steps == steps and _whole(directory, job)
         return Found({**there, "steps": job.steps}, not done, done)
@@ -87,13 +87,18 @@ def _worth_keeping(directory: Path) -> bool:
     return bool(_load(directory, check=False).table["step"].any())
 
 
-def _load(directory: Path, *, check: bool = True) -> runs.Runs:
+def _load(directory: Path, *, check: bool = True, saved: bool = False) -> runs.Runs:
     try:
         return runs.load(directory, check=check)
     except InputError as error:
+        told = (
+            "the checkpoint makes them again if --steps is not lowered: leave it as it was"
+            if saved
+            else "there is no checkpoint to make them from: restore them"
+        )
         raise InputError(
-            f"{directory} holds results that cannot be read, and no checkpoint to make them from: "
-            f"restore them, or choose another directory ({error})"
+            f"{directory} holds results that cannot be read; {told}, or choose another directory "
+            f"({error})"
         ) from None
 
 
@@ -132,7 +137,8 @@ def _read(path: Path) -> dict[str, Any]:
         config = parse_json(path.read_text(encoding="utf-8"))
         if config["format"] != runs.FORMAT or config["kind"] != "train":
             raise ValueError
-        _ = int(config["steps"]), [a["label"] for a in config["agents"]]
+        if not runs.is_sound(config) or type(config["evaluate_every"]) is not int:
+            raise ValueError
         _ = [change["commit"] for change in config["provenance"].get("continued", [])]
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise InputError(

@@ -140,18 +140,20 @@ def scores_of(table: Mapping[str, np.ndarray], mine: np.ndarray, column: str) ->
     return Scores(seeds, steps[complete], values[:, complete])
 
 
+WANTED = "give the --out directory of a qduet train command"
+
+
 def find(directories: Sequence[Path]) -> list[Path]:
     """The directories of runs among and in `directories`; ``results/figure6`` is all games."""
     found = []
     for directory in directories:
+        if not directory.is_dir():
+            what = "is not a directory" if directory.exists() else "does not exist"
+            raise InputError(f"{directory} {what}; {WANTED}")
         inside = sorted(path.parent for path in directory.glob(f"*/{CONFIG}"))
         if not inside and not (directory / CONFIG).exists():
             places = sorted({str(path.parent) for path in below(directory)})
-            remedy = (
-                f"there are some in {' and '.join(places)}"
-                if places
-                else "give the --out directory of a qduet train command"
-            )
+            remedy = f"there are some in {' and '.join(places)}" if places else WANTED
             raise InputError(
                 f"{directory} holds no training runs, nor do the directories in it; {remedy}"
             )
@@ -218,7 +220,7 @@ def load(directory: Path | str, *, check: bool = True) -> Runs:
         )
     try:
         _ = runs.finished, runs.commits
-        sound = _is_sound(runs.config)
+        sound = is_sound(runs.config)
     except (KeyError, TypeError, ValueError, AttributeError):
         raise damaged from None
     if not sound:
@@ -226,7 +228,7 @@ def load(directory: Path | str, *, check: bool = True) -> Runs:
     return runs
 
 
-def _is_sound(config: Mapping[str, Any]) -> bool:
+def is_sound(config: Mapping[str, Any]) -> bool:
     """Whether the settings that every reader relies on are of their types."""
     labels, seeds = [agent["label"] for agent in config["agents"]], config["seeds"]
     return (

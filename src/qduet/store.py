@@ -8,6 +8,7 @@ back under the settings it was made with. Nothing is pickled.
 
 import contextlib
 import dataclasses
+import errno
 import hashlib
 import io
 import json
@@ -72,7 +73,9 @@ def cannot_write(path: Path, error: OSError) -> InputError:
             f"cannot write {path}: a part of that path is a file, not a directory; "
             "choose another place"
         )
-    return InputError(f"cannot write {path}: {error.strerror}; free space or choose another place")
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    remedy = "free space or choose another place" if full else "choose another place"
+    return InputError(f"cannot write {path}: {error.strerror}; {remedy}")
 
 
 def check_writable(directory: Path) -> None:

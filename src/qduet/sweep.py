@@ -248,6 +248,12 @@ def check_rules(
             raise InputError(f"'{name}' is a function, not a rule: call it, {rule.__name__}()")
         if not isinstance(rule, Rule):
             raise InputError(f"'{name}' must be a Rule; it is a {type(rule).__name__}")
+        functions = [rule.init, rule.update, *([] if rule.q is None else [rule.q])]
+        if not all(map(callable, functions)) or not isinstance(rule.goal, str):
+            raise InputError(
+                f"'{name}' must be Rule(init, update, q, goal): three functions, of which q may be "
+                "None, and a text"
+            )
         if rule.goal not in (targets or GOALS):
             raise unknown_name(f"goal of {name},", rule.goal, targets or GOALS)
         _check_read_out(name, rule, mdp)

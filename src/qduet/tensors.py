@@ -154,4 +154,7 @@ def _checksum(path: Path, stored: str) -> str:
 
 def damaged(path: Path) -> InputError:
     """The error for a file that is not what qduet wrote."""
-    return InputError(f"{path} is damaged: it is not what qduet wrote, or not all of it")
+    return InputError(
+        f"{path} is damaged: it is not what qduet wrote, or not all of it; restore it, "
+        "or train anew in another directory"
+    )

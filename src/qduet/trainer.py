@@ -273,10 +273,14 @@ class _Loop:
         self.save_seconds = self.saved_at - begun
 
     def _stopping(self) -> bool:
-        """Whether to stop now; if so, everything is on disk."""
+        """Whether to stop now; if so, everything is on disk.
+
+        Where nothing was done, that is nothing: the directory is then still anybody's.
+        """
         if not self.stop.asked(self.save_seconds * 2 + self.block_seconds):
             return False
-        self._save()
+        if self.state.step or self.state.rows:
+            self._save()
         return True
 
     def _tell(self, doing: str) -> None:

@@ -126,14 +126,38 @@ def test_a_start_that_failed_leaves_the_directory_to_other_settings(place, tmp_p
 
 @pytest.mark.parametrize(
     "change",
-    [{"format": 2}, {"kind": "sweep"}, {"steps": None}, {"agents": [{}]}, {"provenance": None}],
-    ids=lambda change: next(iter(change)),
+    [
+        {"format": 2},
+        {"kind": "sweep"},
+        {"steps": None},
+        {"steps": "1200"},
+        {"evaluate_every": None},
+        {"agents": [{}]},
+        {"agents": [{"label": ["x"]}]},
+        {"provenance": None},
+    ],
+    ids=str,
 )
 def test_a_configuration_of_something_else_is_left_alone(place, tmp_path, change):
     job = small_job()
     (tmp_path / runs.CONFIG).write_text(json.dumps(job.config({}) | change))
     with pytest.raises(InputError, match="is not what this version of qduet train writes"):
         resuming.examine(tmp_path, job, {})
+
+
+def test_a_start_that_did_nothing_leaves_the_directory_to_other_settings(place, tmp_path, refused):
+    out = str(tmp_path / "out")
+    refused([*JOB, "--out", out, "--max-minutes", "1e-9"], "is too short")
+    assert main([*JOB, "--out", out, "--seeds", "5,"]) == 0
+
+
+def test_fewer_steps_where_results_are_damaged_and_a_checkpoint_is_there(stopped, refused, capsys):
+    (stopped / runs.EVALUATIONS).write_text("not,a\ntable")
+    capsys.readouterr()
+    fewer = [*JOB, "--steps", "600", "--evaluate-every", "600"]
+    config = json.loads((stopped / runs.CONFIG).read_text())
+    (stopped / runs.CONFIG).write_text(json.dumps({**config, "steps": 1200}))
+    refusal_keeps_everything(stopped, refused, fewer, "the checkpoint makes them again if --steps")
 
 
 def test_a_checkpoint_without_its_configuration_is_left_alone(place, tmp_path):

@@ -225,7 +225,9 @@ def test_short_slots_add_up_to_the_same_bits(whole, place, monkeypatch, capsys):
 
 
 def standing(directory):
-    """Step and number of rows of a directory's checkpoint."""
+    """Step and number of rows of a directory's checkpoint; 0 without one."""
+    if not checkpoint.path_of(directory).exists():
+        return 0, 0
     _, metadata = tensors.read(checkpoint.path_of(directory))
     state = json.loads(metadata["state"])
     return state["step"], len(state["rows"])

@@ -25,7 +25,7 @@ import numpy as np
 
 from qduet import published
 from qduet.certificate.cells import ALPHA, MEASURES, holm_among, measure
-from qduet.errors import InputError, parse_json
+from qduet.errors import read_json, reading
 from qduet.published import title
 from qduet.runs import Runs
 from qduet.stats import Interval, number, welch_interval, welch_test
@@ -225,21 +225,16 @@ def reproduced_claims(out: Path | None) -> list[Claim]:
     """The claims on tabular experiments and theory, from the directory of ``qduet reproduce``."""
     claims = []
     for figure, about in TABULAR.items():
-        document = _read(out and out / figure / "summary.json")
-        claims += _tabular(figure, about, document)
-    return claims + _theory(_read(out and out / "theory" / "theory.json"))
+        path = out and out / figure / "summary.json"
+        with reading(path):
+            claims += _tabular(figure, about, _read(path))
+    path = out and out / "theory" / "theory.json"
+    with reading(path):
+        return claims + _theory(_read(path))
 
 
 def _read(path: Path | None) -> Mapping[str, Any] | None:
-    if path is None or not path.exists():
-        return None
-    try:
-        document = parse_json(path.read_text(encoding="utf-8"))
-        if not isinstance(document, dict):
-            raise ValueError
-    except (OSError, ValueError):
-        raise InputError(f"{path} is damaged; delete it and run again to make it anew") from None
-    return document
+    return read_json(path) if path is not None and path.exists() else None
 
 
 def _tabular(figure: str, about: str, document: Mapping[str, Any] | None) -> list[Claim]:

@@ -39,8 +39,8 @@ def has_floor(cost: Cost, provenance: Mapping[str, Any]) -> bool:
 
 def cost(runs: Runs) -> Cost:
     """What the runs of a directory took; all of them train side by side."""
-    known = lambda column: runs.table[column][np.isfinite(runs.table[column])]
-    elapsed, speeds = known("elapsed_seconds"), known("frames_per_second")
+    columns = (runs.table.get(name) for name in ("elapsed_seconds", "frames_per_second"))
+    elapsed, speeds = (np.empty(0) if x is None else x[np.isfinite(x)] for x in columns)
     seconds = float(elapsed.max()) if elapsed.size else np.nan
     number = len(runs.agents) * len(runs.config["seeds"])
     per_frame = float((1 / speeds).mean()) if speeds.size else np.nan  # stretches are of one length

@@ -25,20 +25,29 @@ from qduet.runs import Runs
 
 
 def collections(runs: Sequence[Runs]) -> tuple[Collection | None, Collection]:
-    """Our runs, and the published ones of the same games up to the same step.
+    """Our runs, and the published ones of the same games, up to the last step that both have.
 
-    Without runs of ours: None, and all that was published.
+    Without runs of ours, or without an agent that all their games have: None, and all that was
+    published.
     """
-    ours = collect([Source(game) for game in runs]) if runs else None
-    games = ours.games if ours else published.GAMES
-    agents = ours.everywhere if ours else published.AGENTS
+    ours = _ours(runs) if runs else None
+    ours = ours if ours and ours.everywhere else None
+    games, agents = (ours.games, ours.everywhere) if ours else (published.GAMES, published.AGENTS)
+    steps = published.scores(games[0], agents[0]).steps
+    shown = steps <= (ours.at if ours else published.STEPS)
     curves = {}
     for game in games:
         for agent in agents:
             scores = published.scores(game, agent)
-            shown = scores.steps <= (ours.at if ours else published.STEPS)
             curves[game, agent] = Curves(scores.seeds, scores.values[:, shown])
-    return ours, Collection("return_mean", scores.steps[shown], curves)
+    return ours, Collection("return_mean", steps[shown], curves)
+
+
+def _ours(runs: Sequence[Runs]) -> Collection:
+    """All runs, up to the last published step that each of them has reached."""
+    every = published.EVALUATE_EVERY
+    at = min(game.config["steps"] for game in runs) // every * every
+    return collect([Source(game) for game in runs], at=at)
 
 
 class Aggregates(NamedTuple):

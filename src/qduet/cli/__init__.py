@@ -12,12 +12,16 @@ import importlib
 import io
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import qduet
 from qduet.cli.interrupts import insistent
 from qduet.errors import InputError, out_of_memory, unknown_name
+
+FAULT = 70
+"""The exit code of an error that is qduet's own."""
 
 COMMANDS: dict[str, str] = {
     "reproduce": "compute and draw the paper's figures",
@@ -161,7 +165,11 @@ def command() -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):  # γ and ± where only ASCII is spoken
         sys.stdout.reconfigure(errors="replace")
     with insistent():
-        code = main()
+        try:
+            code = main()
+        except Exception:  # not Python's code 1, which is an answer of qduet certify
+            traceback.print_exc()
+            code = FAULT
     if code == 130:
         # jax may still be compiling, in a thread that does not survive the interpreter's end.
         with contextlib.suppress(OSError):

@@ -8,7 +8,7 @@ from qduet.certificate import Certificate, certify
 from qduet.certificate.claims import CORRECTED, FAILS, HOLDS, UNDECIDED
 from qduet.certificate.document import as_document
 from qduet.certificate.tables import certificate_tables, explanation, markdown, sentences
-from qduet.cli.options import add_json, print_json, whole
+from qduet.cli.options import add_json, place, print_json, whole
 from qduet.errors import InputError
 from qduet.runs import left_out
 from qduet.store import write_atomically
@@ -20,7 +20,8 @@ qduet certify results/figure6 --reproduced out --json"""
 EXIT_CODES = """exit codes:
   0  nothing differs from the published scores, and no claim of the paper is refuted
   1  something differs, or a claim does not hold
-  2  the runs cannot be certified, or the command line is wrong"""
+  2  the runs cannot be certified, or the command line is wrong
+  70 an error of qduet itself, told by a traceback"""
 
 COLOURS = {
     "agree": "green",
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "directories",
         nargs="+",
-        type=Path,
+        type=place,
         metavar="DIR",
         help="of qduet train --protocol reference, one per game, or one that holds several",
     )
@@ -46,11 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--reproduced",
-        type=Path,
+        type=place,
         metavar="DIR",
         help="of qduet reproduce, for the claims on tables and theory (default: out, if it exists)",
     )
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write it there as well")
+    parser.add_argument("--markdown", type=place, metavar="FILE", help="write it there as well")
     add_json(parser)
     parser.epilog = f"{EXIT_CODES}\n\n{parser.epilog}"
 

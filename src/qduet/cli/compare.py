@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qduet import comparison, published, stats
-from qduet.cli.options import add_json, print_json, whole
+from qduet.cli.options import add_json, place, print_json, whole
 from qduet.comparison import Collection, Resampling, Summary, collect, sources, summarise
 from qduet.store import check_writable
 
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"column to compare (default return_mean): {', '.join(comparison.METRICS)}",
     )
     parser.add_argument("--baseline", metavar="AGENT", help="compare each agent with this one only")
-    parser.add_argument("--figures", type=Path, metavar="DIR", help="draw figures there")
+    parser.add_argument("--figures", type=place, metavar="DIR", help="draw figures there")
     parser.add_argument(
         "--resamples",
         type=whole(100),

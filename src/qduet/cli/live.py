@@ -100,6 +100,10 @@ class Display:
                 f"step {told.step:,} of {self.job.steps:,}  {_rate(told)}  {self._left(told, now)}"
             )
             print(line, file=sys.stderr, flush=True)
+        elif told.doing == "evaluating" and len(told.rows) == self.num_rows:
+            number = len(self.job.members)
+            runs = f"{number} run{'s' * (number != 1)} × {self.job.episodes:,} episodes"
+            print(f"step {told.step:,}: evaluating {runs}", file=sys.stderr, flush=True)
         elif len(told.rows) > self.num_rows and told.rows[-1]["step"] == told.step:
             print(self._scores(told), file=sys.stderr, flush=True)
         self.num_rows = len(told.rows)

@@ -61,6 +61,13 @@ def real(
     return parse
 
 
+def place(text: str) -> Path:
+    """A file or directory. An empty text is none: it is what a variable of a script was not."""
+    if not text:
+        raise argparse.ArgumentTypeError("an empty text names no file or directory")
+    return Path(text)
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """``--json``."""
     parser.add_argument(
@@ -72,7 +79,7 @@ def add_out(parser: argparse.ArgumentParser, what: str, default: str | None = No
     """``--out``, `what` is written there, and its default."""
     shown = what if default is None else f"{what} (default {default})"
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", default=default and Path(default), help=shown
+        "--out", type=place, metavar="DIR", default=default and Path(default), help=shown
     )
 
 

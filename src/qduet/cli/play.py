@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from qduet.cli.interrupts import insistent
-from qduet.cli.options import real, whole
+from qduet.cli.options import place, real, whole
 from qduet.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=whole(0), help="the same seed and keys give the same game")
     parser.add_argument("--turn-based", action="store_true", help="wait for a key in every step")
-    parser.add_argument("--record", type=Path, metavar="FILE.gif", help="write the play as a GIF")
+    parser.add_argument("--record", type=place, metavar="FILE.gif", help="write the play as a GIF")
     parser.add_argument(
         "--palette", default="bright", help="bright (default) or original, the original's colours"
     )
@@ -68,10 +68,14 @@ def run(args: argparse.Namespace) -> int:
         play(game)
     finally:
         game.save()
-    print(f"{game.env.name}: best score {game.best:.7g} in {game.episode} episodes")
+    print(f"{game.env.name}: best score {game.best:.7g} in {_count(game.episode, 'episode')}")
     if options.record:
-        print(f"wrote {options.record} ({len(game.frames)} frames)")
+        print(f"wrote {options.record} ({_count(len(game.frames), 'frame')})")
     return 0
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def prepared(options: Options) -> "Game":

@@ -4,6 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from qduet.cli.options import place
 from qduet.errors import InputError
 from qduet.store import write_atomically
 
@@ -19,12 +20,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "directories",
         nargs="*",
-        type=Path,
+        type=place,
         metavar="DIR",
         help="of reproduce, theory --out, train or watch, in any mix (default: out, results)",
     )
     parser.add_argument(
-        "-o", "--out", type=Path, default=Path("report.html"), metavar="FILE", help="report.html"
+        "-o", "--out", type=place, default=Path("report.html"), metavar="FILE", help="report.html"
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from qduet.certificate import admit
-from qduet.cli.options import add_out
+from qduet.cli.options import add_out, place
 from qduet.errors import unknown_name
 from qduet.experiments import FIGURES, PROTOCOLS, TabularExperiment
 from qduet.experiments import run as run_experiment
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--deep-results",
-        type=Path,
+        type=place,
         metavar="DIR",
         help=f"of the runs of {MINATAR}, by qduet train --protocol reference (default: "
         f"{DEEP_RESULTS} here or beside the source; without it, the published curves alone)",

@@ -5,7 +5,6 @@ import dataclasses
 import signal
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from rich.console import Console
 from qduet import devices
 from qduet.agents import AGENTS, INITIALISATIONS, PROTOCOLS, Agent, ablations, make_agent
 from qduet.cli.live import Display, latest, table
-from qduet.cli.options import add_json, add_out, print_json, real, whole
+from qduet.cli.options import add_json, add_out, place, print_json, real, whole
 from qduet.cli.tracking import tracker
 from qduet.errors import InputError
 from qduet.job import Job
@@ -125,7 +124,7 @@ def _add_ways(group: Any) -> None:
         action="store_true",
         help="keep the last one, so that a finished job can go on with more --steps",
     )
-    group.add_argument("--tensorboard", type=Path, metavar="DIR", help="log evaluations there")
+    group.add_argument("--tensorboard", type=place, metavar="DIR", help="log evaluations there")
     group.add_argument("--wandb", metavar="PROJECT", help="log evaluations to Weights & Biases")
     group.add_argument(
         "--commit", metavar="SHA", help="for the record, where qduet is not in a git checkout"

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qduet.cli.options import add_json, add_out, print_json, real, whole
+from qduet.cli.options import add_json, add_out, place, print_json, real, whole
 from qduet.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source",
         metavar="PATH",
-        type=Path,
+        type=place,
         help="the --out directory of qduet train, a weights file, or a recording made before",
     )
     parser.add_argument("--agent", help="which agent of a directory (default rdq, or its first)")
@@ -119,8 +119,9 @@ def weights_of(args: argparse.Namespace) -> Path:
     path = weights.path_of(args.source, agent, seed)
     if not path.is_file():
         raise InputError(
-            f"{args.source} is finished, but {path} is not there: put it back, or train again in "
-            "another directory"
+            f"{args.source} is finished, but {path} is not there: put it back, train again in "
+            "another directory, or watch a recording (the repository has results/recordings/, and "
+            "no weights)"
             if found.finished
             else f"{args.source} is unfinished, and weights are written at the end: continue it "
             "with its qduet train command"

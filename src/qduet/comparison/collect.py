@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qduet import runs
+from qduet import published, runs
 from qduet.errors import InputError, unknown_name
 from qduet.runs import Runs
 
@@ -53,6 +53,8 @@ class Collection:
     """By game and agent."""
     notes: tuple[str, ...] = ()
     """What a reader must know: what was left out, and why."""
+    normalisable: bool = True
+    """Whether all games are those of the published scores, in their version."""
 
     @property
     def at(self) -> int:
@@ -85,14 +87,13 @@ class Collection:
 
 def sources(text: str) -> list[Source]:
     """What ``DIR`` or ``NAME=DIR`` stands for: a directory of runs, or all those in it."""
+    if not text:
+        raise InputError("an empty text names no file or directory")
     name, equals, rest = text.partition("=")
     named = bool(equals) and not Path(text).exists()
     if named and not (name and rest):
         raise InputError(f"'{text}' is neither a directory nor NAME=DIR")
     place = Path(rest if named else text)
-    if not place.is_dir():
-        what = "is not a directory" if place.exists() else "does not exist"
-        raise InputError(f"{place} {what}; give the --out directory of a qduet train command")
     found = runs.find([place])
     return [Source(runs.load(directory), name if named else None) for directory in found]
 
@@ -124,7 +125,11 @@ def collect(
     curves = {key: _merged(key, parts, steps) for key, parts in cells.items()}
     collection = Collection(metric, steps, curves)
     notes = _notes_on_sources(given, settings, steps[-1] if at is None else None)
-    return dataclasses.replace(collection, notes=notes + _notes_on_runs(collection))
+    return dataclasses.replace(
+        collection,
+        notes=notes + _notes_on_runs(collection),
+        normalisable=all(published.covers(source.runs.config) for source in given),
+    )
 
 
 class _Part(NamedTuple):

@@ -58,8 +58,8 @@ def unit(game: str) -> float:
 
 
 def normalised(collection: Collection) -> Normalised:
-    """Normalised scores; none of them if the metric is not the mean return."""
-    if collection.metric != "return_mean" or not set(collection.games) <= set(published.GAMES):
+    """Normalised scores; none if the metric is not the mean return, or a game has no unit."""
+    if collection.metric != "return_mean" or not collection.normalisable:
         return {}
     units = {game: unit(game) for game in collection.games}
     return {

@@ -12,10 +12,9 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from qduet.errors import InputError
+from qduet.errors import InputError, read_json
 from qduet.experiments import ABOUT, FIGURES, SHARED, Results, TabularExperiment
 from qduet.findings import Finding, findings
-from qduet.report.sources import read_json
 from qduet.rules import RULES
 from qduet.store import open_cell
 from qduet.summary import Summary, summarise_all

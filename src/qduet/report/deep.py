@@ -174,7 +174,7 @@ def _line(
 
 def _published(runs: Runs, label: str, metric: str) -> Scores | None:
     """The published scores to draw beside an agent's: its own, up to where it was trained."""
-    known = runs.game in published.GAMES and metric in ("return_mean", "q_overestimation")
+    known = published.covers(runs.config) and metric in ("return_mean", "q_overestimation")
     if not known or label not in published.AGENTS:
         return None
     scores = published.scores(runs.game, label, metric)

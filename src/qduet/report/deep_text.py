@@ -23,7 +23,7 @@ NOTHING_OF_OURS = (
 def is_figure6(found: list[Runs]) -> bool:
     """Whether these runs are the paper's experiment: its length, seeds, agents and settings."""
     return all(
-        on_minatar([runs])
+        published.covers(runs.config)
         and runs.config["steps"] == published.STEPS
         and len(runs.config["seeds"]) >= published.SEEDS
         and set(published.AGENTS) <= set(runs.agents)

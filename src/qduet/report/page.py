@@ -7,13 +7,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from qduet.errors import InputError
+from qduet.errors import InputError, read_json
 from qduet.player import page as player
 from qduet.provenance import provenance
 from qduet.report.chart import Part
 from qduet.report.html import Child, Raw, code, el, join, table
 from qduet.report.sections import Section, attempt, sections
-from qduet.report.sources import Found, find, read_json
+from qduet.report.sources import Found, find
 from qduet.store import to_json
 
 TITLE = "Temporal-difference methods that learn two value functions"

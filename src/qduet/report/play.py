@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from qduet import recording_file
+from qduet.errors import read_json
 from qduet.player.page import embedded
 from qduet.published import title
 from qduet.report.chart import Fact, Part
 from qduet.report.html import Raw, code, details, el, table
-from qduet.report.sources import read_json
 
 ORDER = ("rdq", "dueling_dqn", "dqn")
 

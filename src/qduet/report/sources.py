@@ -7,16 +7,14 @@ Results are told by their files: cells of `qduet reproduce`, directories of `qdu
 JSON that `qduet theory --out` and the figures leave, recordings of `qduet watch`.
 """
 
-import contextlib
 import dataclasses
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from qduet import runs
-from qduet.errors import InputError, parse_json
+from qduet.errors import InputError
 from qduet.experiments import FIGURES
 
 THEORY = "theory.json"
@@ -59,11 +57,13 @@ def find(directories: Iterable[Path]) -> Found:
     for directory in directories:
         if not directory.is_dir():
             raise InputError(f"{directory} is not a directory; give directories of results")
-        for root, folders, names in os.walk(directory):
-            folders[:] = sorted(f for f in folders if f[0] != "." and f not in SKIPPED)
-            if Path(root).resolve() not in seen:
+        for root, folders, names in os.walk(directory, followlinks=True):
+            real = Path(root).resolve()
+            below = [] if real in seen else folders  # a link may lead back to where it is
+            folders[:] = sorted(f for f in below if f[0] != "." and f not in SKIPPED)
+            if real not in seen:
                 _sort_in(found, Path(root), set(names))
-            seen.add(Path(root).resolve())
+            seen.add(real)
     return found
 
 
@@ -84,26 +84,3 @@ def _sort_in(found: Found, folder: Path, names: set[str]) -> None:
 def inside(directory: Path) -> str:
     """Where something is, to follow its name; nothing is said of the current directory."""
     return "" if directory == Path() else f" in {directory}/"
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """The JSON document of a file; `InputError` if it is none."""
-    try:
-        document = parse_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise InputError(f"{path} is damaged: it is not JSON") from None
-    if not isinstance(document, dict):
-        raise InputError(f"{path} is damaged: it holds no settings or results")
-    return document
-
-
-@contextlib.contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Turns what goes wrong within, for a document that lacks something, into an `InputError`."""
-    try:
-        yield
-    except InputError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        what = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise InputError(f"{path} is not what qduet wrote there ({what})") from None

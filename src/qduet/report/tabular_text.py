@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from qduet.errors import read_json, reading
 from qduet.experiments import TabularExperiment
 from qduet.figures.style import look_of_rule
 from qduet.mdp import FOUR_STATE
 from qduet.report.cells import Loaded
 from qduet.report.chart import Fact, Part
 from qduet.report.html import Raw, code, details, el, table
-from qduet.report.sources import inside, read_json, reading
+from qduet.report.sources import inside
 from qduet.summary import RuleSummary, first_rule
 from qduet.summary import table as summary_table
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from qduet.certificate.claims import CORRECTED, HOLDS
+from qduet.errors import read_json, reading
 from qduet.figures.style import Look
 from qduet.report.chart import DASHES, Fact, Part, group
 from qduet.report.html import code, el, table
-from qduet.report.sources import read_json, reading
 
 CAPTIONS = {
     "figure4": (
