@@ -4,6 +4,7 @@ import contextlib
 import gc
 import signal
 import time
+import weakref
 
 import pytest
 
@@ -68,6 +69,36 @@ def test_it_is_not_lost_in_a_callback_of_the_garbage_collector(capsys):
 
     interrupted(work)
     assert passed == ["the interrupt", "the collection"]
+    assert capsys.readouterr().err == ""
+
+
+def test_it_is_not_lost_in_a_callback_of_a_weak_reference(capsys):
+    """A dictionary with weak keys drops an entry whose key, when compared, presses Ctrl-C."""
+    passed = []
+
+    class Pressing(weakref.ref):
+        def __eq__(self, other):
+            return self is other
+
+        def __hash__(self):
+            passed.append("the interrupt")
+            press()
+            return 7
+
+    class Key:
+        pass
+
+    def work():
+        table = weakref.WeakKeyDictionary()
+        key = Key()
+        reference = Pressing(key, table._remove)
+        del key  # which calls remove(reference)
+        passed.append("the removal")
+        assert reference() is None
+        time.sleep(LONG)
+
+    interrupted(work)
+    assert passed == ["the interrupt", "the removal"]
     assert capsys.readouterr().err == ""
 
 

@@ -73,6 +73,10 @@ def test_other_kinds_of_values_are_refused():
             Job("MinAtar/Breakout-v1", agents, (0,))
     listed = Job("MinAtar/Breakout-v1", (pair for pair in agent.items()), (0,))
     assert hash(listed) == hash(Job("MinAtar/Breakout-v1", agent, (0,)))
+    with pytest.raises(InputError, match="env_id must be a text; it is None"):
+        Job(None, agent, (0,))
+    with pytest.raises(InputError, match="protocol must be a text; it is None"):
+        Job("MinAtar/Breakout-v1", agent, (0,), protocol=None)
     with pytest.raises(InputError, match="unknown protocol 'banana'"):
         Job("MinAtar/Breakout-v1", agent, (0,), protocol="banana")
 

@@ -133,6 +133,8 @@ OWN = "own"
 
 def _make_plain(job: Job) -> None:
     """Gives the fields their declared types, and those that were left out their values."""
+    for name in ("env_id", "protocol"):
+        object.__setattr__(job, name, plain(str, name, getattr(job, name)))
     object.__setattr__(job, "agents", _pairs(job.agents))
     if not isinstance(job.seeds, Iterable) or getattr(job.seeds, "ndim", 1) != 1:
         raise InputError(f"seeds must be several, such as range(30); it is {job.seeds!r}")

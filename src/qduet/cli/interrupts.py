@@ -4,14 +4,16 @@
         compute()
 
 Python raises `KeyboardInterrupt` wherever the main thread happens to be. In a function that C code
-has called, that code may drop the exception without a word, and the program goes on. It happens in
-callbacks of the garbage collector (jax has one) and while some of jax's modules are loaded.
+has called, that code may drop the exception, and the program goes on. It happens in callbacks of
+the garbage collector (jax has one) and of weak references, often the first Python to run after a
+long wait in C, and while some of jax's modules are loaded.
 """
 
 import contextlib
 import gc
 import signal
 import sys
+import weakref
 from collections.abc import Iterator
 from types import FrameType
 
@@ -36,7 +38,7 @@ def insistent() -> Iterator[None]:
         if inside:
             signal.setitimer(signal.ITIMER_REAL, PERIOD)
             again = number == signal.SIGALRM
-            if not (_in_callback_of_collector(frame) or (again and _on_its_way())):
+            if not (_in_callback(frame) or (again and _on_its_way())):
                 raise KeyboardInterrupt
 
     numbers = (signal.SIGALRM, signal.SIGINT)
@@ -50,11 +52,13 @@ def insistent() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _in_callback_of_collector(frame: FrameType | None) -> bool:
+def _in_callback(frame: FrameType | None) -> bool:
     """Whether what is raised in `frame` is dropped, with a complaint on standard error."""
     callbacks = {getattr(callback, "__code__", None) for callback in gc.callbacks}
     while frame is not None:
-        if frame.f_code in callbacks:
+        code = frame.f_code
+        of_weak_reference = code.co_filename == weakref.__file__ and code.co_name == "remove"
+        if code in callbacks or of_weak_reference:
             return True
         frame = frame.f_back
     return False
