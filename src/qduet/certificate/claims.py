@@ -120,26 +120,31 @@ def _rdq_is_ahead(ours: Samples, theirs: Samples) -> list[Claim]:
     evidence: list[list[str]] = []
     verdicts: list[str] = []
     for samples in (theirs, ours):
-        pairs = [_versus(samples, game, "rdq", other) for game, other in tests]
-        ahead = _corrected([pair and pair.ahead for pair in pairs])
-        behind = _corrected([pair and pair.behind for pair in pairs])
-        verdicts = [_verdict(*p) for p in zip(ahead, behind, strict=True)]
-        evidence.append([_told(pair, p) for pair, p in zip(pairs, ahead, strict=True)])
+        pairs, p_values, verdicts = _rdq_against(samples, tests)
+        evidence.append([_told(pair, p) for pair, p in zip(pairs, p_values, strict=True)])
     return [
         Claim(MINATAR, rdq_outperforms(game, other), our, their, verdict)
         for (game, other), their, our, verdict in zip(tests, *evidence, verdicts, strict=True)
     ]
 
 
+def _rdq_against(
+    samples: Samples, tests: Sequence[tuple[str, str]]
+) -> tuple[list[Versus | None], list[float], list[str]]:
+    """RDQ against others, (game, other) each: the pairs, p of being ahead, whether it is."""
+    pairs = [_versus(samples, game, "rdq", other) for game, other in tests]
+    ahead = _corrected([pair and pair.ahead for pair in pairs])
+    behind = _corrected([pair and pair.behind for pair in pairs])
+    return pairs, ahead, [_verdict(*p) for p in zip(ahead, behind, strict=True)]
+
+
 def _more_efficient(ours: Samples, theirs: Samples) -> Claim:
     told = []
     verdict = NO_DATA
     for samples in (theirs, ours):
-        pairs = [_versus(samples, game, "rdq", "dueling_dqn") for game in published.GAMES]
-        ahead = _corrected([pair and pair.ahead for pair in pairs])
-        behind = _corrected([pair and pair.behind for pair in pairs])
-        verdicts = [_verdict(*p) for p in zip(ahead, behind, strict=True)]
-        told.append(_efficiency(verdicts, ahead))
+        tests = [(game, "dueling_dqn") for game in published.GAMES]
+        _, p_values, verdicts = _rdq_against(samples, tests)
+        told.append(_efficiency(verdicts, p_values))
         verdict = next(v for v in (FAILS, NO_DATA, UNDECIDED, HOLDS) if v in verdicts)
     statement = "RDQ is more sample efficient than Dueling DQN in the five games (AUC)"
     return Claim(MINATAR, statement, told[1], told[0], verdict)
