@@ -62,7 +62,7 @@ def real(
 
 
 def place(text: str) -> Path:
-    """A file or directory. An empty text is none: it is what a variable of a script was not."""
+    """A file or directory; not an empty text, which a script gives for want of a variable."""
     if not text:
         raise argparse.ArgumentTypeError("an empty text names no file or directory")
     return Path(text)
