@@ -64,13 +64,13 @@ bench: $(VENV)/.installed
 	@$(BIN)/qduet bench
 
 soak: $(VENV)/.installed-dev
-	@$(BIN)/python -m qduet.minatar.parity --steps 1000000
+	@PYTHONPATH=tests $(BIN)/python -m parity --steps 1000000
 
 docs: $(VENV)/.installed
-	@$(BIN)/python -m qduet.reproduction
+	@PYTHONPATH=tools $(BIN)/python -m docs_tables
 
 gallery: $(VENV)/.installed-dev
-	@$(BIN)/python docs/gallery.py out/report.html docs/images $(RECORDING)
+	@$(BIN)/python tools/gallery.py out/report.html docs/images $(RECORDING)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -21,10 +21,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from qduet import acting, adam, kernels, layers, scalars, training
-from qduet.acting import Turn
-from qduet.adam import Rate, Slot
-from qduet.agents import make_agent
+from qduet.deep import acting, adam, training
+from qduet.deep.acting import Turn
+from qduet.deep.adam import Rate, Slot
+from qduet.deep.agents import make_agent
+from qduet.deep.fused import kernels, layers, scalars
 from qduet.minatar import GAMES, make, unpack
 
 RUNS, BATCH, TURNS = 90, 32, 400

@@ -1,6 +1,6 @@
 """Frames per second of one RDQ run of Breakout: qduet and PFRL, taking turns on the same cores.
 
-Both do the work of the paper's table of settings, from the same `qduet.agents.Agent`: four
+Both do the work of the paper's table of settings, from the same `qduet.deep.agents.Agent`: four
 ε-greedy steps of sticky Breakout, one Adam update on 32 transitions out of the last 100,000, a
 target copy every 1,000 steps, and the loss
 
@@ -32,9 +32,11 @@ import numpy as np
 import torch
 from pfrl_rdq import SETTING, as_torch, load, make_rdq, stack
 
-from qduet import agents, networks, program, provenance, training
-from qduet.machine import cores
-from qduet.replay import Batch
+from qduet.core import provenance
+from qduet.core.machine import cores
+from qduet.deep import agents, networks, training
+from qduet.deep.replay import Batch
+from qduet.jobs import program
 
 ACTIONS = SETTING.env.actions
 """The minimal action set as indices of the full one, for both sides."""

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from qduet import networks
-from qduet.agents import make_agent
+from qduet.deep import networks
+from qduet.deep.agents import make_agent
+from qduet.deep.training import Setting
 from qduet.minatar import make
-from qduet.training import Setting
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # PFRL still imports gym

@@ -14,13 +14,15 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 
-from qduet import devices, networks, runs, weights
-from qduet.agents import Agent, q_values
-from qduet.job import Job
+from qduet.deep import networks
+from qduet.deep.agents import Agent, q_values
+from qduet.jobs import devices, weights
+from qduet.jobs.job import Job
+from qduet.jobs.program import build
+from qduet.jobs.trainer import Progress, train
 from qduet.minatar import make
-from qduet.program import build
+from qduet.results import runs
 from qduet.stats import mean_interval
-from qduet.trainer import Progress, train
 
 ENV = "MinAtar/Breakout-v1"
 

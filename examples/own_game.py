@@ -17,15 +17,15 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from qduet import runs
-from qduet.agents import make_agent
-from qduet.job import Job
+from qduet.deep.agents import make_agent
+from qduet.jobs.job import Job
+from qduet.jobs.program import build
+from qduet.jobs.trainer import train
 from qduet.minatar import Environment, Outcome, register
 from qduet.minatar.bitboard import one_cell
 from qduet.minatar.chance import below
 from qduet.minatar.types import LEFT, NOOP, RIGHT
-from qduet.program import build
-from qduet.trainer import train
+from qduet.results import runs
 
 
 class Catch(NamedTuple):

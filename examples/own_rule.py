@@ -18,13 +18,15 @@ import jax
 import numpy as np
 
 from qduet import stats
-from qduet.experiments import FIGURES, Results, RuleSpec, TabularExperiment, run
-from qduet.figures.style import save
-from qduet.figures.tabular import tabular_figure
-from qduet.mdp import four_state, garnet
-from qduet.rules import Rule, q_learning
-from qduet.summary import summarise_all
-from qduet.sweep import sweep
+from qduet.paper.figures import FIGURES
+from qduet.show.figures.style import save
+from qduet.show.figures.tabular import tabular_figure
+from qduet.tabular.experiments import RuleSpec, TabularExperiment
+from qduet.tabular.mdp import four_state, garnet
+from qduet.tabular.rules import Rule, q_learning
+from qduet.tabular.running import Results, run
+from qduet.tabular.summary import summarise_all
+from qduet.tabular.sweep import sweep
 
 
 def shared_rdq(share: float) -> Rule:

@@ -14,10 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from qduet.agents import loss, make_agent, q_values
-from qduet.mdp import garnet, optimum
-from qduet.networks import Values
-from qduet.replay import Batch
+from qduet.deep.agents import loss, make_agent, q_values
+from qduet.deep.networks import Values
+from qduet.deep.replay import Batch
+from qduet.tabular.mdp import garnet, optimum
 
 STATES, ACTIONS, UNITS = 12, 4, 64
 DISCOUNT = 0.9

@@ -3,7 +3,7 @@
 import json
 from html.parser import HTMLParser
 
-from qduet.report import build
+from qduet.show.report import build
 
 
 class Reader(HTMLParser):

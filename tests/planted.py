@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 
-from qduet import published, runs
-from qduet.agents import make_agent
+from qduet.deep.agents import make_agent
+from qduet.results import published, runs
 
 SEEDS = tuple(range(30))
 MILLION = 1_000_000

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from qduet.store import write_cell
+from qduet.core.files import write_cell
 
 STEP_SIZES = tuple(np.exp([-3.0, -2.0, -1.0, 0.0]).tolist())
 

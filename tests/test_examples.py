@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from examples_by_path import ROOT, example
 
-from qduet import agents, devices, networks, weights
-from qduet.agents import make_agent
-from qduet.experience import draw_chance
-from qduet.mdp import four_state, optimum
+from qduet.deep import agents, networks
+from qduet.deep.agents import make_agent
+from qduet.jobs import devices, weights
 from qduet.minatar import make
-from qduet.rules import hard_rdq, q_learning
-from qduet.sweep import sweep
+from qduet.tabular.experience import draw_chance
+from qduet.tabular.mdp import four_state, optimum
+from qduet.tabular.rules import hard_rdq, q_learning
+from qduet.tabular.sweep import sweep
 
 
 @pytest.fixture(scope="module")

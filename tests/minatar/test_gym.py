@@ -10,7 +10,7 @@ from gymnasium.utils.env_checker import check_env, data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import qduet.minatar.gym
-from qduet.errors import InputError
+from qduet.core.errors import InputError
 from qduet.minatar import ENV_IDS
 
 IDS = [env_id.replace("MinAtar/", "qduet/") for env_id in ENV_IDS]

@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from parity.original import Original
 
-from qduet.errors import InputError
+from qduet.core.errors import InputError
 from qduet.minatar import ENV_IDS, make
-from qduet.minatar.parity.original import Original
 
 STICKS, DOES_NOT = 429_496_729, 429_496_730  # the words on both sides of 0.1 * 2^32 = 429496729.6
 

@@ -5,10 +5,10 @@ from collections import Counter
 
 import jax.numpy as jnp
 import pytest
+from parity import compare, make_stepper, record_all
+from parity.events import EVENTS, count_events
 
 from qduet.minatar import GAMES, asterix, breakout, freeway, seaquest, space_invaders
-from qduet.minatar.parity import compare, make_stepper, record_all
-from qduet.minatar.parity.events import EVENTS, count_events
 from qduet.minatar.slots import first_from
 
 STEPS = 26_000

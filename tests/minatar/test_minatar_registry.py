@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import qduet.minatar
-from qduet.errors import InputError
+from qduet.core.errors import InputError
 from qduet.minatar import ENV_IDS, canonical_id, make
 
 # The minimal action sets and the channels, as the original has them.
@@ -83,6 +83,6 @@ def test_the_game_core_needs_only_jax_and_numpy():
         for name in imported(folder / f"{file}.py")
         if name.split(".")[0] not in sys.stdlib_module_names
     }
-    allowed = ("jax", "numpy", "qduet.errors", "qduet.tracing", "qduet.minatar")
+    allowed = ("jax", "numpy", "qduet.core.errors", "qduet.core.digests", "qduet.minatar")
     assert {name for name in outside if not name.startswith(allowed)} == set()
     assert not any("parity" in name for name in outside)

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from qduet.agents import make_agent
-from qduet.errors import InputError
-from qduet.job import Job
+from qduet.core.errors import InputError
+from qduet.deep.agents import make_agent
+from qduet.jobs.job import Job
 from qduet.minatar import Environment, Outcome, canonical_id, game_of, layers, make, register
 from qduet.minatar.types import LEFT, NOOP, RIGHT
 

@@ -5,7 +5,7 @@ import builtins
 import numpy as np
 import pytest
 
-from qduet.errors import InputError
+from qduet.core.errors import InputError
 from qduet.minatar import GAMES, animation, make, render
 
 BREAKOUT = ("paddle", "ball", "trail", "brick")

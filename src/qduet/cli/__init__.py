@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import qduet
 from qduet.cli.interrupts import insistent
-from qduet.errors import InputError, out_of_memory, unknown_name
+from qduet.core.errors import InputError, out_of_memory, unknown_name
 
 FAULT = 70
 """The exit code of an error that is qduet's own."""

@@ -9,14 +9,14 @@ from types import ModuleType
 from typing import Any
 
 from qduet.cli.options import add_json, print_json, real, whole
-from qduet.errors import InputError
+from qduet.core.errors import InputError
 
 EXAMPLE = """qduet bench
 qduet bench --minatar --games Seaquest --batch 1024 65536 --json
 qduet bench --deep --games Breakout Seaquest"""
 
 SECTIONS = ("tabular", "minatar", "deep")
-"""Modules of `qduet.benchmarking`; the first is what `qduet bench` measures without an option."""
+"""Modules of `qduet.bench`; the first is what `qduet bench` measures without an option."""
 
 WITH_GAMES = ("minatar", "deep")
 """The sections that take `--games`."""
@@ -24,7 +24,7 @@ WITH_GAMES = ("minatar", "deep")
 
 def section(name: str) -> ModuleType:
     """The module of a section."""
-    return importlib.import_module(f"qduet.benchmarking.{name}")
+    return importlib.import_module(f"qduet.bench.{name}")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,7 +90,7 @@ def document(name: str, readings: list[Any]) -> dict[str, Any]:
     import jax
 
     import qduet
-    from qduet.provenance import commit
+    from qduet.core.provenance import commit
 
     return {
         "section": name,

@@ -4,14 +4,14 @@ import argparse
 import sys
 from pathlib import Path
 
-from qduet.certificate import Certificate, certify
-from qduet.certificate.claims import CORRECTED, FAILS, HOLDS, UNDECIDED
-from qduet.certificate.document import as_document
-from qduet.certificate.tables import certificate_tables, explanation, markdown, sentences
 from qduet.cli.options import add_json, place, print_json, whole
-from qduet.errors import InputError
-from qduet.runs import left_out
-from qduet.store import write_atomically
+from qduet.core.errors import InputError
+from qduet.core.files import write_atomically
+from qduet.paper.certificate import Certificate, certify
+from qduet.paper.certificate.claims import CORRECTED, FAILS, HOLDS, UNDECIDED
+from qduet.paper.certificate.document import as_document
+from qduet.paper.certificate.tables import certificate_tables, explanation, markdown, sentences
+from qduet.results.runs import left_out
 
 EXAMPLE = """qduet certify results/figure6
 qduet certify out/breakout out/freeway --at 1_000_000 --markdown certificate.md

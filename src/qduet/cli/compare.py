@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qduet import comparison, published, stats
+from qduet import stats
 from qduet.cli.options import add_json, place, print_json, whole
-from qduet.comparison import Collection, Resampling, Summary, collect, sources, summarise
-from qduet.store import check_writable
+from qduet.core.files import check_writable
+from qduet.results import comparison, published
+from qduet.results.comparison import Collection, Resampling, Summary, collect, sources, summarise
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,8 +76,8 @@ def run(args: argparse.Namespace) -> int:
 
 def draw(collection: Collection, summary: Summary, directory: Path) -> list[Path]:
     """Writes the figures; returns their paths."""
-    from qduet.figures.comparison import figures
-    from qduet.figures.style import save
+    from qduet.show.figures.comparison import figures
+    from qduet.show.figures.style import save
 
     check_writable(directory)
     drawn = figures(collection, summary)

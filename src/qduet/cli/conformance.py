@@ -5,8 +5,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from qduet.cli.options import add_json, print_json, whole
-from qduet.errors import unknown_name
-from qduet.published import title
+from qduet.core.errors import unknown_name
+from qduet.results.published import title
 
 if TYPE_CHECKING:
     from qduet.minatar.conformance import Finding, Port

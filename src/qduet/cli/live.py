@@ -14,10 +14,10 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from qduet.job import Job
-from qduet.published import title
+from qduet.jobs.job import Job
+from qduet.jobs.trainer import Progress as Told
+from qduet.results.published import title
 from qduet.stats import Interval, mean_interval
-from qduet.trainer import Progress as Told
 
 LINE_SECONDS = 60.0
 """Time between two lines where there is no terminal."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from qduet.store import to_json
+from qduet.core.files import to_json
 
 LARGEST = 2**63 - 1
 """The largest integer of NumPy and jax."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from qduet.cli.interrupts import insistent
 from qduet.cli.options import place, real, whole
-from qduet.errors import InputError
+from qduet.core.errors import InputError
 
 if TYPE_CHECKING:
     from qduet.minatar.terminal import Terminal

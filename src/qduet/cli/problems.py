@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from qduet.errors import InputError, unknown_name
-from qduet.mdp import MDP, four_state
+from qduet.core.errors import InputError, unknown_name
+from qduet.tabular.mdp import MDP, four_state
+from qduet.tabular.toy_text import from_gymnasium
 from qduet.theory.problems import ring
-from qduet.toy_text import from_gymnasium
 
 TOY_TEXT = ("FrozenLake-v1", "CliffWalking-v1", "Taxi-v3")
 """Gymnasium's; any id with a version is tried."""

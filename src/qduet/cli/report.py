@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from qduet.cli.options import place
-from qduet.errors import InputError
-from qduet.store import write_atomically
+from qduet.core.errors import InputError
+from qduet.core.files import write_atomically
 
 EXAMPLE = """qduet report                          # of out/ and results/, into report.html
 qduet report my_runs/ -o mine.html"""
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Writes the page and says where it is."""
-    from qduet.report import build
+    from qduet.show.report import build
 
     directories = args.directories or [path for path in USUAL if path.is_dir()]
     if not directories:

@@ -12,21 +12,22 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from qduet.certificate import admit
 from qduet.cli.options import add_out, place
-from qduet.errors import unknown_name
-from qduet.experiments import FIGURES, PROTOCOLS, TabularExperiment
-from qduet.experiments import run as run_experiment
-from qduet.figures.drawn import save_data
-from qduet.figures.style import save
-from qduet.figures.tabular import tabular_figure
-from qduet.figures.theory import figure1, figure4
-from qduet.findings import Finding, findings
-from qduet.provenance import provenance, versions
-from qduet.published import GAMES
-from qduet.runs import Runs
-from qduet.store import check_settings, check_writable, to_json, write_atomically
-from qduet.summary import Summary, first_rule, summarise_all, table
+from qduet.core.errors import unknown_name
+from qduet.core.files import check_settings, check_writable, to_json, write_atomically
+from qduet.core.provenance import provenance, versions
+from qduet.paper.certificate import admit
+from qduet.paper.figures import FIGURES
+from qduet.paper.findings import Finding, findings
+from qduet.results.published import GAMES
+from qduet.results.runs import Runs
+from qduet.show.figures.drawn import save_data
+from qduet.show.figures.style import save
+from qduet.show.figures.tabular import tabular_figure
+from qduet.show.figures.theory import figure1, figure4
+from qduet.tabular.experiments import PROTOCOLS, TabularExperiment
+from qduet.tabular.running import run as run_experiment
+from qduet.tabular.summary import Summary, first_rule, summarise_all, table
 
 EXAMPLE = """qduet reproduce
 qduet reproduce figure5 --scale smoke --out /tmp/try
@@ -121,7 +122,7 @@ def _deep_runs(directory: Path | None) -> list[Runs]:
 
 
 def _draw_minatar(runs: list[Runs], out: Path) -> None:
-    from qduet.figures.minatar import figures
+    from qduet.show.figures.minatar import figures
 
     for stem, figure in figures(runs).items():
         save(figure, out / stem)

@@ -8,10 +8,10 @@ import numpy as np
 from qduet import stats
 from qduet.cli.options import add_json, print_json, real, whole
 from qduet.cli.problems import named_mdp
-from qduet.errors import InputError, unknown_name
-from qduet.mdp import FOUR_STATE, uniform_policy
-from qduet.rules import RULES, make_rule
-from qduet.sweep import EpsilonGreedy, sweep
+from qduet.core.errors import InputError, unknown_name
+from qduet.tabular.mdp import FOUR_STATE, uniform_policy
+from qduet.tabular.rules import RULES, make_rule
+from qduet.tabular.sweep import EpsilonGreedy, sweep
 
 EXAMPLE = """qduet tabular hard_rdq --mdp dueling --actions 18 --step-size 0.1353 --init-std 2
 qduet tabular q_learning --mdp FrozenLake-v1 --step-size 0.1 --epsilon 0.1 --json"""

@@ -12,9 +12,9 @@ import numpy as np
 
 from qduet.cli.options import add_json, add_out, print_json, real, whole
 from qduet.cli.problems import named_mdp, refuse_actions
-from qduet.mdp import FOUR_STATE, optimum
-from qduet.provenance import provenance
-from qduet.store import check_writable, to_json, write_atomically
+from qduet.core.files import check_writable, to_json, write_atomically
+from qduet.core.provenance import provenance
+from qduet.tabular.mdp import FOUR_STATE, optimum
 from qduet.theory.expected import TABLES
 from qduet.theory.problems import Problem, load_problem, problem_json, problem_of
 from qduet.theory.qv import qvmax_biases
@@ -130,9 +130,9 @@ def _endings(problem: Problem, step_size: float) -> list[dict[str, Any]]:
 
 
 def _draw(out: Path) -> None:
-    from qduet.figures import theory as figures
-    from qduet.figures.drawn import save_data
-    from qduet.figures.style import save
+    from qduet.show.figures import theory as figures
+    from qduet.show.figures.drawn import save_data
+    from qduet.show.figures.style import save
 
     drawn: dict[str, Any] = {
         "figure1": figures.figure1,

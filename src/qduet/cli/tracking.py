@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from qduet import runs
-from qduet.errors import InputError
-from qduet.job import Job
+from qduet.core.errors import InputError
+from qduet.jobs.job import Job
+from qduet.results import runs
 
 Row = dict[str, Any]
 COLUMNS = runs.PUBLISHED + runs.DIAGNOSTICS

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from qduet import devices
-from qduet.agents import AGENTS, INITIALISATIONS, PROTOCOLS, Agent, ablations, make_agent
 from qduet.cli.live import Display, latest, table
 from qduet.cli.options import add_json, add_out, place, print_json, real, whole
 from qduet.cli.tracking import tracker
-from qduet.errors import InputError
-from qduet.job import Job
+from qduet.core.errors import InputError
+from qduet.core.provenance import provenance
+from qduet.deep.agents import AGENTS, INITIALISATIONS, PROTOCOLS, Agent, ablations, make_agent
+from qduet.jobs import devices
+from qduet.jobs.job import Job
+from qduet.jobs.program import build
+from qduet.jobs.stopping import DEADLINE, Stop
+from qduet.jobs.trainer import Options, Outcome, Progress, train
 from qduet.minatar import canonical_id
-from qduet.program import build
-from qduet.provenance import provenance
-from qduet.stopping import DEADLINE, Stop
-from qduet.trainer import Options, Outcome, Progress, train
 
 EXAMPLE = """qduet train rdq MinAtar/Breakout-v1 --seeds 3 --steps 1_000_000 --out out/breakout
 qduet train rdq dueling_dqn dqn MinAtar/Breakout-v1 --seeds 30 --protocol reference --out out/all

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qduet.cli.options import add_json, add_out, place, print_json, real, whole
-from qduet.errors import InputError, unknown_name
+from qduet.core.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
-    from qduet.recording import Recording
+    from qduet.jobs.recording import Recording
 
 EXAMPLE = """qduet watch out/breakout --agent rdq --seed 3
 qduet watch out/breakout/weights/rdq-3.safetensors --episode-seed 7 --frames 500
@@ -56,18 +56,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plays an episode, or reads one, and writes it as a recording, a page and a GIF."""
-    from qduet import recording_file, store
-    from qduet.player.gif import gif
-    from qduet.player.page import page
+    from qduet.core import files
+    from qduet.jobs import recording_file
+    from qduet.show.player.gif import gif
+    from qduet.show.player.page import page
 
     recording = find(args)
-    store.check_writable(args.out)
+    files.check_writable(args.out)
     stem = args.out / file_name(recording)
     paths = {kind: stem.with_name(f"{stem.name}.{kind}") for kind in ("json", "html", "gif")}
     document = recording_file.document(recording)
     recording_file.write(paths["json"], recording)
-    store.write_atomically(paths["html"], page([document], title=title(recording)).encode())
-    store.write_atomically(paths["gif"], gif(recording, fps=args.fps))
+    files.write_atomically(paths["html"], page([document], title=title(recording)).encode())
+    files.write_atomically(paths["gif"], gif(recording, fps=args.fps))
     facts = {name: value for name, value in document.items() if name in SHOWN}
     if args.json:
         print_json(facts | {kind: str(path) for kind, path in paths.items()})
@@ -78,8 +79,8 @@ def run(args: argparse.Namespace) -> int:
 
 def find(args: argparse.Namespace) -> "Recording":
     """The recording that the command line asks for: made, or read."""
-    from qduet import recording_file, weights
-    from qduet.recording import record
+    from qduet.jobs import recording_file, weights
+    from qduet.jobs.recording import record
 
     source: Path = args.source
     if source.suffix == ".json":
@@ -103,7 +104,8 @@ def _refuse(args: argparse.Namespace, names: tuple[str, ...], kind: str) -> None
 
 def weights_of(args: argparse.Namespace) -> Path:
     """The weights file of the run that `--agent` and `--seed` name in a results directory."""
-    from qduet import runs, weights
+    from qduet.jobs import weights
+    from qduet.results import runs
 
     if not (args.source / runs.CONFIG).exists():
         _refuse_recordings(args.source)
@@ -137,7 +139,7 @@ def _refuse_recordings(directory: Path) -> None:
 
 
 def _is_recording(path: Path) -> bool:
-    from qduet import recording_file
+    from qduet.jobs import recording_file
 
     try:
         recording_file.read(path)

@@ -9,8 +9,8 @@
 
 `register` adds a game of one's own.
 
-The rules were written down as facts and implemented from them; `qduet.minatar.parity` compares the
-games with the original package, which is an oracle and never a source.
+The rules were written down as facts and implemented from them; `tests/parity`
+compares the games with the original package, which is an oracle and never a source.
 """
 
 from qduet.minatar.packing import unpack

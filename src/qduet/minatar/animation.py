@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qduet.errors import InputError
+from qduet.core.errors import InputError
 from qduet.minatar import render
 
 CELL, MARGIN, LINE = 24, 12, 22

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from qduet.core.xla import computed_once
 from qduet.minatar import chance
 from qduet.minatar.bitboard import cell, middle_rows, one_cell
-from qduet.minatar.packing import SIZE, computed_once
+from qduet.minatar.packing import SIZE
 from qduet.minatar.types import ALL_ACTIONS, DOWN, NOOP, UP, Environment, Outcome
 
 CHANNELS = ("chicken", "car", "speed1", "speed2", "speed3", "speed4", "speed5")

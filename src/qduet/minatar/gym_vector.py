@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from qduet.errors import InputError
+from qduet.core.errors import InputError
 from qduet.minatar import render, seeded
 from qduet.minatar.packing import SIZE
 from qduet.minatar.registry import make

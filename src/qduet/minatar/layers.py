@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from qduet.errors import InputError
+from qduet.core.errors import InputError
+from qduet.core.xla import computed_once
 from qduet.minatar import chance
-from qduet.minatar.packing import computed_once
 from qduet.minatar.types import ACTION_NAMES, NOOP, Environment, Outcome, State
 
 

@@ -13,11 +13,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from qduet.errors import InputError
+from qduet.core.digests import digest
+from qduet.core.errors import InputError
 from qduet.minatar.layers import StickyState
 from qduet.minatar.packing import SIZE
 from qduet.minatar.types import ACTION_NAMES, Environment, Outcome, State
-from qduet.tracing import digest
 
 KINDS = ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "float32")
 """Types that a state may be made of; checkpoints know them all."""

@@ -8,6 +8,8 @@ and four rows of 10 bits are five bytes, so packing needs only fixed shifts.
 import jax
 import jax.numpy as jnp
 
+from qduet.core.xla import computed_once
+
 SIZE = 10
 """The grid is SIZE by SIZE cells."""
 
@@ -15,17 +17,6 @@ SIZE = 10
 def packed_size(num_channels: int) -> int:
     """Bytes that hold `num_channels` channels."""
     return -(-num_channels * SIZE * SIZE // 8)
-
-
-def computed_once(value: jax.Array) -> jax.Array:
-    """`value` (uint32 or bool, of any shape) unchanged, as the union of its two halves.
-
-    XLA's CPU compiler repeats the computation of a value in each of its users, which for a value
-    that much depends on is ruinous, but it never repeats a reduction.
-    """
-    halves = jnp.array([0x0000FFFF, 0xFFFF0000], jnp.uint32).reshape(2, *[1] * value.ndim)
-    parts = value.astype(jnp.uint32)[None] & halves
-    return jax.lax.reduce_or(parts, axes=(0,)).astype(value.dtype)
 
 
 def dense(rows: jax.Array) -> jax.Array:

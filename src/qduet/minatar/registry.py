@@ -9,7 +9,7 @@ import functools
 import re
 from typing import NamedTuple
 
-from qduet.errors import InputError, unknown_name
+from qduet.core.errors import InputError, unknown_name
 from qduet.minatar import asterix, breakout, freeway, layers, own, seaquest, space_invaders
 from qduet.minatar.types import Environment
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from qduet.errors import InputError, unknown_name
+from qduet.core.errors import InputError, unknown_name
 
 PALETTES = {"original": (0.0, 1.0), "bright": (0.15, 0.95)}
 """The part of the cubehelix scheme, from black 0 to white 1, that a palette uses."""

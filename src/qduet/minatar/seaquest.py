@@ -17,9 +17,10 @@ from typing import TypeVar
 import jax
 import jax.numpy as jnp
 
+from qduet.core.xla import computed_once
 from qduet.minatar import chance, slots
 from qduet.minatar.bitboard import FULL_ROW, cell
-from qduet.minatar.packing import SIZE, computed_once
+from qduet.minatar.packing import SIZE
 from qduet.minatar.seaquest_picture import (
     CHANNELS,
     NUM_ROWS,

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from qduet import operators as ops
-from qduet.mdp import Floats, four_state, optimum
-from qduet.operators import VA
+from qduet.tabular import operators as ops
+from qduet.tabular.mdp import Floats, four_state, optimum
+from qduet.tabular.operators import VA
 from qduet.theory.check import TOLERANCE, Check, Evidence, at_most, conclude, equal, exceeds
 from qduet.theory.problems import Problem, problem_of, ring
 from qduet.theory.rates import expected_curve, rate

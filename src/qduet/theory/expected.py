@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qduet import operators as ops
-from qduet.errors import unknown_name
-from qduet.mdp import Floats, Values
-from qduet.operators import VA, E, Expectation
+from qduet.core.errors import unknown_name
+from qduet.tabular import operators as ops
+from qduet.tabular.mdp import Floats, Values
+from qduet.tabular.operators import VA, E, Expectation
 from qduet.theory.problems import Problem
 
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from qduet.errors import InputError, parse_json
-from qduet.mdp import MDP, Floats, check_distribution, check_policy, garnet, uniform_policy
+from qduet.core.errors import InputError, parse_json
+from qduet.tabular.mdp import MDP, Floats, check_distribution, check_policy, garnet, uniform_policy
 
 MAX_STATES = 20
 MAX_ACTIONS = 10

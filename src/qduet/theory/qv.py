@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from qduet import operators as ops
-from qduet.mdp import MDP, Floats, Values, evaluate, optimum
-from qduet.operators import E_pi, P
+from qduet.tabular import operators as ops
+from qduet.tabular.mdp import MDP, Floats, Values, evaluate, optimum
+from qduet.tabular.operators import E_pi, P
 from qduet.theory.check import (
     TOLERANCE,
     Check,

@@ -26,12 +26,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from qduet import operators as ops
-from qduet.experience import World, draw_chance, trajectory
-from qduet.loops import unit
-from qduet.mdp import Floats, Values, evaluate, optimum
-from qduet.operators import VA
-from qduet.rules import Rule
+from qduet.core.xla import unit
+from qduet.tabular import operators as ops
+from qduet.tabular.experience import World, draw_chance, trajectory
+from qduet.tabular.mdp import Floats, Values, evaluate, optimum
+from qduet.tabular.operators import VA
+from qduet.tabular.rules import Rule
 from qduet.theory.expected import TABLES, expected_update
 from qduet.theory.problems import Problem, check_is_problem
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from qduet.mdp import Floats, Values
-from qduet.operators import VA
-from qduet.rules import AVTables, QTable, QVTables, Rule, Transition, VTable, make_rule
+from qduet.tabular.mdp import Floats, Values
+from qduet.tabular.operators import VA
+from qduet.tabular.rules import AVTables, QTable, QVTables, Rule, Transition, VTable, make_rule
 from qduet.theory.expected import TABLES, Q, V
 from qduet.theory.problems import MAX_ACTIONS, MAX_STATES, Problem
 

@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import NamedTuple
 
-from qduet.errors import unknown_name
-from qduet.machine import cores
+from qduet.core.errors import unknown_name
+from qduet.core.machine import cores
 from qduet.theory import av, qv, updates
 from qduet.theory.check import Check
 from qduet.theory.problems import Problem, check_is_problem, random_problem

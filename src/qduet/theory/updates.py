@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from qduet import operators as ops
-from qduet.mdp import Values
-from qduet.operators import VA, E
+from qduet.tabular import operators as ops
+from qduet.tabular.mdp import Values
+from qduet.tabular.operators import VA, E
 from qduet.theory.check import Check, Evidence, at_most, conclude, equal
 from qduet.theory.expected import TABLES, expected_update, interleaving, random_tables
 from qduet.theory.problems import Problem

@@ -8,9 +8,16 @@ from typing import Any
 
 import jax
 
-from qduet.errors import InputError, unknown_name
-from qduet.minatar.conformance.ports import Frame, JaxGame, Original, Port, Qduet, choose
-from qduet.minatar.parity.original import NAMES
+from qduet.core.errors import InputError, unknown_name
+from qduet.minatar.conformance.ports import (
+    ORIGINAL_NAMES,
+    Frame,
+    JaxGame,
+    Original,
+    Port,
+    Qduet,
+    choose,
+)
 
 
 def imported(package: str) -> Any:
@@ -72,7 +79,7 @@ class Pgx:
 
     def make(self, game: str, batch: int) -> JaxGame:
         """With the options that `pgx.make` gives."""
-        env = self.package.make(f"minatar-{NAMES[game]}")
+        env = self.package.make(f"minatar-{ORIGINAL_NAMES[game]}")
 
         def start(key: jax.Array) -> tuple[Any, jax.Array]:
             state = env.init(key)

@@ -18,6 +18,15 @@ from qduet.minatar.registry import make as make_ours
 
 Array = np.ndarray | jax.Array
 
+ORIGINAL_NAMES = {
+    "Asterix": "asterix",
+    "Breakout": "breakout",
+    "Freeway": "freeway",
+    "Seaquest": "seaquest",
+    "SpaceInvaders": "space_invaders",
+}
+"""What the original calls the games."""
+
 
 class Frame(NamedTuple):
     """What one step of a batch of games gives."""
@@ -145,9 +154,7 @@ class OriginalGame:
     """A batch of original games, one after the other."""
 
     def __init__(self, game: str, batch: int):
-        from qduet.minatar.parity.original import NAMES
-
-        self.game, self.batch = NAMES[game], batch
+        self.game, self.batch = ORIGINAL_NAMES[game], batch
         self.actions = GAMES[game].MINIMAL_ACTIONS
         self.num_actions = len(self.actions)
 

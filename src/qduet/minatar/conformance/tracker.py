@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qduet.minatar.parity.original import NAMES
+from qduet.minatar.conformance.ports import ORIGINAL_NAMES
 from qduet.minatar.registry import GAMES
 
 CONSTANT = ("channels", "action_map", "random", "ramping")
@@ -88,7 +88,7 @@ class Model:
     def __init__(self, game: str):
         from minatar import Environment
 
-        self.env = Environment(NAMES[game])
+        self.env = Environment(ORIGINAL_NAMES[game])
         self.actions: tuple[int, ...] = GAMES[game].MINIMAL_ACTIONS
         self.is_freeway = game == "Freeway"
         self.choices = Choices()

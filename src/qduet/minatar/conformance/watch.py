@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from qduet.minatar.conformance import policies
 from qduet.minatar.conformance.ports import PortGame
 from qduet.minatar.conformance.tracker import Model, Outcome, World, fingerprint
-from qduet.minatar.parity import policies
 from qduet.minatar.registry import GAMES
 
 LOOKAHEAD = {"Asterix": 2, "Breakout": 4, "Freeway": 0, "Seaquest": 2, "SpaceInvaders": 2}

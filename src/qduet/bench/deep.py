@@ -1,0 +1,239 @@
+"""Speed of training and evaluating the deep agents, through the programs that ``qduet train`` runs.
+
+One reading per game: all runs of a job start and warm up, a stretch of training is timed, then an
+evaluation of the weights it ended with. From both follows what the paper's protocol would take: 90
+runs (3 agents × 30 seeds) × 10,000,000 steps with 11 evaluations of 1,000 episodes.
+
+An iteration (4 steps and an update of every run) cannot be faster than its memory traffic. With P
+the bytes of all weights and A those that acting needs (all but the V stream), it is at least
+
+    9 P + 4 A:   Adam reads and writes p, m, v (6 P); forward pass, target network and backward
+                 pass read p (3 P); four greedy actions read A
+
+if a gradient is used where it arises and never stored. The *floor* is that over the bandwidth. (On
+a CPU the weights of a few runs stay in its caches, and the floor says little.)
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from qduet.core.errors import InputError, unknown_name
+from qduet.deep.agents import AGENTS, make_agent
+from qduet.deep.networks import Params
+from qduet.deep.replay import STRIDE
+from qduet.jobs import program
+from qduet.jobs.devices import told_if_too_large
+from qduet.jobs.job import Job
+from qduet.jobs.program import Program
+from qduet.minatar import GAMES
+from qduet.results.published import title
+
+DESCRIPTION = "training and evaluation of the deep agents"
+
+BANDWIDTH = {"NVIDIA H200": 4.3e12}
+"""Bytes per second that a large copy reaches, measured; the data sheet's H200 has 4.8e12."""
+
+COPIED = 2**28
+"""Bytes of the array whose copy is timed on other devices."""
+
+RUNS, STEPS, EVALUATIONS, EPISODES = 90, 10_000_000, 11, 1_000
+"""The paper's protocol for one game."""
+
+
+class Reading(NamedTuple):
+    """What was measured on one game."""
+
+    game: str
+    agents: str
+    runs: int
+    steps: int
+    """Of each run, in the timed stretch."""
+    us_per_iteration: float
+    frames_per_second: float
+    """Of all runs together."""
+    bytes_per_iteration: int
+    bandwidth: float
+    """Bytes per second, of all devices in use."""
+    bandwidth_from: str
+    floor_share: float
+    """The floor's time over the measured one."""
+    compile_seconds: float
+    """What the first calls took longer than later ones; 1,000 steps of warm-up are in it."""
+    episodes: int
+    """Of each run, in the timed evaluation."""
+    evaluation_seconds: float
+    whole_minutes: float
+    """Extrapolated to the paper's protocol, compilation included."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of this section."""
+    add = parser.add_argument
+    add("--runs", type=int, help="default: 90 on GPUs, 1 on CPUs; a multiple of 3: all agents")
+    add("--steps", type=int, help="that are timed; default: 100,000 on GPUs, 4,000 on CPUs")
+    add("--episodes", type=int, help="of an evaluation; default: 1,000 on GPUs, 50 on CPUs")
+
+
+def measure(args: argparse.Namespace) -> Iterator[Reading]:
+    """One reading per game."""
+    on_cpu = jax.default_backend() == "cpu"
+    games = args.games or (["Breakout"] if on_cpu else list(GAMES))
+    for game in games:
+        if game not in GAMES:
+            raise unknown_name("game", game, GAMES)
+    runs = args.runs or (1 if on_cpu else RUNS)
+    steps = args.steps or (4_000 if on_cpu else 100_000)
+    jobs = [job(game, runs, args.episodes or (50 if on_cpu else EPISODES)) for game in games]
+    every = jobs[0].members[0].agent.sync_every
+    if steps % every:
+        raise InputError(f"--steps must be a multiple of {every:,}; it is {steps:,}")
+    bandwidth = bandwidth_of(jax.local_devices()[0])
+    for one in jobs:
+        yield reading(one, steps, *bandwidth)
+
+
+def job(game: str, runs: int, episodes: int) -> Job:
+    """The runs that are timed: all agents if they share them evenly, else RDQ."""
+    names = list(AGENTS) if runs % len(AGENTS) == 0 else ["rdq"]
+    agents = tuple((name, make_agent(name)) for name in names)
+    seeds = tuple(range(runs // len(names)))
+    return Job(f"MinAtar/{game}-v1", agents, seeds, episodes=episodes)
+
+
+def reading(job: Job, steps: int, bandwidth: float, bandwidth_from: str) -> Reading:
+    """Times a job."""
+    built = program.build(job)
+    with told_if_too_large(built, jax.local_devices(), job.episodes):
+        compiling, training, evaluating = _timed(job, built, steps)
+    num_runs, moved = len(job.members), traffic(built.shapes.params)
+    seconds = training * STRIDE / steps
+    return Reading(
+        game=job.game,
+        agents=" ".join(label for label, _ in job.agents),
+        runs=num_runs,
+        steps=steps,
+        us_per_iteration=seconds * 1e6,
+        frames_per_second=num_runs * steps / training,
+        bytes_per_iteration=moved,
+        bandwidth=bandwidth * built.devices,
+        bandwidth_from=bandwidth_from,
+        floor_share=moved / (bandwidth * built.devices) / seconds,
+        compile_seconds=compiling,
+        episodes=job.episodes,
+        evaluation_seconds=evaluating,
+        whole_minutes=whole_minutes(num_runs, seconds, job.episodes, evaluating, compiling),
+    )
+
+
+def _timed(job: Job, built: Program, steps: int) -> tuple[float, float, float]:
+    """Seconds of compilation, of `steps` steps and of an evaluation."""
+    agent = job.members[0].agent
+    begun = time.perf_counter()
+    runs = built.warm_up(built.start())
+    runs, _ = jax.block_until_ready(built.advance(runs, agent.learn_from, 0))
+    compiling = time.perf_counter() - begun
+    runs, _ = built.advance(runs, agent.learn_from, 1)
+    first = agent.learn_from + agent.sync_every
+    jax.block_until_ready(runs)
+
+    begun = time.perf_counter()
+    left = steps // agent.sync_every
+    while left:
+        count = min(left, program.MAX_BLOCKS)
+        now = first + steps - left * agent.sync_every
+        runs, losses = built.advance(runs, now, count)
+        np.asarray(losses.total)  # as when training: results come back to the host
+        left -= count
+    training = time.perf_counter() - begun
+
+    def evaluate() -> None:
+        built.evaluate(built.settled(runs, first + steps), first + steps, lambda: None)
+
+    slow, evaluating = _seconds(evaluate), _seconds(evaluate)
+    return compiling + max(slow - evaluating, 0.0), training, evaluating
+
+
+def _seconds(function: Callable[[], Any]) -> float:
+    begun = time.perf_counter()
+    jax.block_until_ready(function())
+    return time.perf_counter() - begun
+
+
+def traffic(shapes: Params) -> int:
+    """9 P + 4 A bytes, of weights with a leading axis of runs."""
+    size = lambda tree: sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(tree))
+    acting = size(shapes) - size((shapes.v_hidden, shapes.v))
+    return int(9 * size(shapes) + STRIDE * acting)
+
+
+def bandwidth_of(device: Any) -> tuple[float, str]:
+    """Bytes per second of a device's memory, and how that is known."""
+    if device.device_kind in BANDWIDTH:
+        return BANDWIDTH[device.device_kind], "known"
+    x = [jnp.zeros(COPIED // 4, jnp.float32)]
+    add = jax.jit(lambda x: x + 1, donate_argnums=0)
+
+    def copy() -> None:
+        x[0] = jax.block_until_ready(add(x[0]))
+
+    copy()  # compiles
+    return 2 * COPIED / min(_seconds(copy) for _ in range(5)), "a large copy"
+
+
+def whole_minutes(
+    runs: int, iteration: float, episodes: int, evaluation: float, compiling: float
+) -> float:
+    """The paper's protocol, from seconds of `runs` runs; other sizes than its own as if linear."""
+    training = STEPS / STRIDE * iteration
+    evaluating = EVALUATIONS * evaluation * EPISODES / episodes
+    return (RUNS / runs * (training + evaluating) + compiling) / 60
+
+
+def summary(readings: Iterable[Reading]) -> dict[str, Any]:
+    """What the readings were extrapolated to."""
+    protocol = {"runs": RUNS, "steps": STEPS, "evaluations": EVALUATIONS, "episodes": EPISODES}
+    return {"whole": protocol}
+
+
+def show(readings: Iterable[Reading]) -> None:
+    """A table with a line for each game."""
+    from rich.console import Console
+    from rich.table import Table
+
+    taken = list(readings)
+    table = Table(title=jax.devices()[0].device_kind, box=None, padding=(0, 2, 0, 0))
+    table.add_column("game", no_wrap=True)
+    names = ("runs", "µs/iteration", "frames/s", "floor", "compile", "evaluation", "whole")
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    for r in taken:
+        whole = f"{r.whole_minutes:,.1f} min" if r.whole_minutes < 600 else _hours(r.whole_minutes)
+        table.add_row(
+            title(r.game),
+            f"{r.runs}",
+            f"{r.us_per_iteration:,.0f}",
+            f"{r.frames_per_second:,.0f}",
+            f"{r.floor_share:.0%}",
+            f"{r.compile_seconds:.1f} s",
+            f"{r.evaluation_seconds:.1f} s",
+            whole,
+        )
+    Console().print(table)
+    one = taken[0]
+    print(
+        f"floor: time of an iteration's memory traffic ({one.bytes_per_iteration / 1e6:,.0f} MB in "
+        f"{title(one.game)}) at {one.bandwidth / 1e9:,.0f} GB/s ({one.bandwidth_from}), over the "
+        f"time it took\nevaluation: {one.episodes:,} episodes of each run, early in training; "
+        f"better play lasts longer\nwhole: {RUNS} runs × {STEPS:,} steps with {EVALUATIONS} "
+        f"evaluations of {EPISODES:,} episodes, extrapolated"
+    )
+
+
+def _hours(minutes: float) -> str:
+    return f"{minutes / 60:,.0f} h"

@@ -1,0 +1,206 @@
+"""How fast the tabular sweep is, and plain NumPy beside it in the same run.
+
+For each rule and |A| one cell of the paper's size is timed: 61 step sizes × 20,000 steps × some
+seeds, through `qduet.tabular.sweep.sweep` as the figures are made, random numbers and trajectories
+included. Beside it stand two NumPy restatements of the same rule on the first seed's trajectory:
+
+* *one run*: a table ``[S, A]`` and one step size, an update at a time;
+* *side by side*: a table ``[S, A, 61]``, all step sizes in each NumPy operation.
+
+Costs are compared in CPU time, which other work on the machine disturbs little, and whole-job times
+assume that every core is free and busy with it. The tables that NumPy ends with are compared with
+the sweep's, so that the two are known to compute the same.
+"""
+
+import argparse
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from qduet.bench import plain
+from qduet.core import machine
+from qduet.core.errors import InputError, unknown_name
+from qduet.paper.figures import FIGURES
+from qduet.tabular.experience import World, draw_chance, trajectory
+from qduet.tabular.mdp import MDP, four_state, uniform_policy
+from qduet.tabular.rules import RULES, make_rule
+from qduet.tabular.sweep import error_targets, sweep
+
+DESCRIPTION = "updates per second of the tabular rules, against plain NumPy (default)"
+
+_PAPER = ("figure2", "figure3", "figure5")
+STEPS = 20_000
+STEP_SIZES = np.array(FIGURES["figure5"].step_sizes)
+STABLE = STEP_SIZES < 0.4
+"""Where no rule diverges, so that end results can be compared."""
+
+
+class Reading(NamedTuple):
+    """One rule at one |A|."""
+
+    rule: str
+    num_actions: int
+    updates_per_second: float
+    """Of the sweep on all cores, once compiled, by the clock on the wall."""
+    sweep_ns: float
+    """CPU time of one update in the sweep, in nanoseconds; so are the next two."""
+    numpy_side_by_side_ns: float
+    """The same in NumPy, 61 step sizes in each operation."""
+    numpy_one_run_ns: float
+    """The same in NumPy, one step size."""
+    compile_seconds: float
+    """CPU time until each thread has its first result; nearly all of it is compilation."""
+    largest_difference: float
+    """Between NumPy's final errors and the sweep's, in percentage points, α < 0.4."""
+
+
+class WholeJob(NamedTuple):
+    """Figures 2, 3 and 5 at the full protocol, extrapolated from the readings; in seconds."""
+
+    updates: int
+    cores: int
+    sweep: float
+    compilation: float
+    numpy_side_by_side: float
+    numpy_one_run: float
+
+
+def add_arguments(parser: Any) -> None:
+    """The options of this section."""
+    parser.add_argument("--rules", nargs="+", metavar="RULE", help="default: all nine")
+    parser.add_argument("--trials", type=int, default=100, help="seeds per reading (default 100)")
+
+
+def measure(args: argparse.Namespace) -> Iterator[Reading]:
+    """Every rule at |A| = 2 and 18."""
+    names = args.rules or list(RULES)
+    for name in names:
+        if name not in RULES:
+            raise unknown_name("rule", name, RULES)
+    if args.trials < 1:
+        raise InputError(f"--trials must be at least 1; it is {args.trials}")
+    if jax.default_backend() != "cpu":
+        raise InputError("--tabular times the CPU; set JAX_PLATFORMS=cpu")
+    for name in names:
+        for num_actions in (2, 18):
+            yield reading(name, num_actions, seeds=args.trials, cores=machine.cores())
+
+
+def reading(name: str, num_actions: int, *, seeds: int, cores: int) -> Reading:
+    """Times one rule on the problem of Figure 5."""
+    mdp = four_state("dueling", num_actions)
+    rule = make_rule(name, uniform_policy(mdp))
+    finished: list[tuple[float, float]] = []
+    began = time.process_time()
+    curves = sweep(
+        mdp,
+        {name: rule},
+        STEP_SIZES,
+        seeds=range(seeds + cores),
+        steps=STEPS,
+        init_std=2.0,
+        workers=cores,
+        on_progress=lambda updates: finished.append((time.perf_counter(), time.process_time())),
+    )[name]
+    # Each thread's first seed waits for the compiler, so it does not count.
+    (first_wall, first_cpu), (last_wall, last_cpu) = finished[cores - 1], finished[-1]
+    updates = seeds * STEPS * len(STEP_SIZES)
+    one_run, _ = _numpy(mdp, name, STEP_SIZES[[-30]], STEPS // 4)
+    side_by_side, error = _numpy(mdp, name, STEP_SIZES, STEPS)
+    difference = 100 * error / curves.initial_error[0] - np.where(
+        STABLE, curves.percent[0, :, -1], 0.0
+    )
+    return Reading(
+        rule=name,
+        num_actions=num_actions,
+        updates_per_second=updates / (last_wall - first_wall),
+        sweep_ns=1e9 * (last_cpu - first_cpu) / updates,
+        numpy_side_by_side_ns=side_by_side,
+        numpy_one_run_ns=one_run,
+        compile_seconds=first_cpu - began,
+        largest_difference=float(np.abs(difference[STABLE]).max()),
+    )
+
+
+def _numpy(mdp: MDP, name: str, alphas: np.ndarray, steps: int) -> tuple[float, np.ndarray]:
+    """Nanoseconds per update of plain NumPy on seed 0, and the errors it ends with, ``[K]``."""
+    behaviour = uniform_policy(mdp)
+    chance = draw_chance(0, mdp, STEPS, 2.0, np.float32)
+    walk = jax.jit(trajectory)(World.of(mdp, behaviour, np.float32), chance)
+    transitions = list(zip(*(np.asarray(field).tolist() for field in walk), strict=True))[:steps]
+    v, adv = chance.v.astype(np.float64), chance.adv.astype(np.float64)
+    step_size: Any = alphas[0]
+    if alphas.size > 1:
+        v, adv = (np.repeat(x[..., None], alphas.size, axis=-1) for x in (v, adv))
+        step_size = alphas
+    tables, update = plain.start(name, v, adv), plain.UPDATES[name]
+    with np.errstate(over="ignore", invalid="ignore"):
+        began = time.process_time()
+        for t in transitions:
+            update(tables, *t, step_size)
+        seconds = time.process_time() - began
+        goal = error_targets(mdp, behaviour)[make_rule(name, behaviour).goal]
+        target = goal.v if name == "td0" else goal.q
+        values = plain.values(name, tables).reshape(*target.shape, -1)
+        squares = (values - target[..., None]) ** 2
+    errors = np.sqrt(squares.mean(axis=tuple(range(target.ndim))))
+    return 1e9 * seconds / (alphas.size * steps), errors
+
+
+def whole_job(readings: Sequence[Reading], cores: int) -> WholeJob:
+    """Extrapolates from readings at two or more |A|, linearly in |A| between them."""
+    sizes = sorted({r.num_actions for r in readings})
+    by_key = {(r.rule, r.num_actions): r for r in readings}
+    total = dict.fromkeys(("sweep", "compilation", "numpy_side_by_side", "numpy_one_run"), 0.0)
+    updates = 0
+    for figure in (FIGURES[name] for name in _PAPER):
+        each = figure.updates // len(figure.rules) // len(figure.actions)
+        for spec in figure.rules:
+            at = [by_key[spec.rule, size] for size in sizes]
+            for num_actions in figure.actions:
+                between = lambda values: float(np.interp(num_actions, sizes, values))  # noqa: B023
+                updates += each
+                total["sweep"] += 1e-9 * each * between([r.sweep_ns for r in at])
+                total["compilation"] += between([r.compile_seconds for r in at])
+                for key in ("numpy_side_by_side", "numpy_one_run"):
+                    total[key] += 1e-9 * each * between([getattr(r, f"{key}_ns") for r in at])
+    return WholeJob(updates, cores, **{key: seconds / cores for key, seconds in total.items()})
+
+
+def summary(readings: Sequence[Reading]) -> dict[str, Any]:
+    """The whole job, for the JSON document, if every rule of the figures was timed."""
+    timed = {r.rule for r in readings}
+    if not timed >= {spec.rule for name in _PAPER for spec in FIGURES[name].rules}:
+        return {}
+    return {"whole_job_seconds": whole_job(readings, machine.cores())._asdict()}
+
+
+def show(readings: Sequence[Reading]) -> None:
+    """Prints the readings as a table, and the whole job."""
+    print(
+        f"61 step sizes × {STEPS:,} steps on {machine.cores()} cores; ns are CPU time of one update"
+    )
+    print(f"{'':15}{'':>4}{'updates/s':>14}{'sweep':>9}{'NumPy ×61':>15}{'NumPy ×1':>19}")
+    print(
+        f"{'rule':15}{'|A|':>4}{'(wall)':>14}{'ns':>9}{'ns':>8}{'ratio':>7}{'ns':>11}{'ratio':>8}"
+    )
+    for r in readings:
+        print(
+            f"{r.rule:15}{r.num_actions:4}{r.updates_per_second:14,.0f}{r.sweep_ns:9.2f}"
+            f"{r.numpy_side_by_side_ns:8,.0f}{r.numpy_side_by_side_ns / r.sweep_ns:7,.0f}"
+            f"{r.numpy_one_run_ns:11,.0f}{r.numpy_one_run_ns / r.sweep_ns:8,.0f}"
+        )
+    worst = max(r.largest_difference for r in readings)
+    print("NumPy ×61: all step sizes in each operation; ×1: one run, an update at a time.")
+    print(f"Its final errors differ from the sweep's by at most {worst:.4f} points.")
+    if job := summary(readings).get("whole_job_seconds"):
+        print(
+            f"Figures 2, 3 and 5 ({job['updates']:,} updates) on {job['cores']} free cores, "
+            f"extrapolated:\n"
+            f"  sweep      {job['sweep']:,.0f} s, and {job['compilation']:,.0f} s of compilation\n"
+            f"  NumPy ×61  {job['numpy_side_by_side'] / 60:,.0f} min\n"
+            f"  NumPy ×1   {job['numpy_one_run'] / 3600:,.1f} h"
+        )

@@ -1,0 +1,1 @@
+"""What every room stands on: errors, checked files, digests, hints to XLA. Nothing of RL."""

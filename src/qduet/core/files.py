@@ -1,0 +1,224 @@
+"""Results on disk: atomic, checked, resumable.
+
+A *cell* is one file that holds the arrays of one finished piece of work together with the settings
+that made it and a checksum over both. It is written to a temporary name, flushed and renamed, so a
+cell is either absent or complete; the same work gives the same bytes; and a cell is only ever read
+back under the settings it was made with. Nothing is pickled.
+"""
+
+import contextlib
+import dataclasses
+import errno
+import hashlib
+import io
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from qduet.core.errors import InputError, parse_json
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Writes `content` so that `path` is at every moment absent, as before, or complete."""
+    with replacing(path) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A temporary file that becomes `path` when the block ends, and is gone if it fails."""
+    temporary = ""
+    try:
+        # Renaming onto a device would put a file in its place.
+        if path.parent == Path("/dev") or (path.exists() and not path.is_file()):
+            raise InputError(f"cannot write {path}: it is not a file; give the name of one")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+        _flush_directory(path.parent)
+    except BaseException as error:
+        if temporary:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        if isinstance(error, OSError):
+            raise cannot_write(path, error) from None
+        raise
+
+
+def _flush_directory(directory: Path) -> None:
+    """Makes a rename survive a loss of power, where directories can be flushed."""
+    with contextlib.suppress(OSError):
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def cannot_write(path: Path, error: OSError) -> InputError:
+    """The error for a file that could not be written."""
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return InputError(
+            f"cannot write {path}: a part of that path is a file, not a directory; "
+            "choose another place"
+        )
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    remedy = "free space or choose another place" if full else "choose another place"
+    return InputError(f"cannot write {path}: {error.strerror}; {remedy}")
+
+
+def check_writable(directory: Path) -> None:
+    """Raises unless files can be made in `directory`, which is made if need be."""
+    probe = directory / ".qduet-probe"
+    write_atomically(probe, b"")
+    probe.unlink(missing_ok=True)
+
+
+def to_json(value: Any) -> str:
+    """`value` as JSON with sorted keys; dataclasses are dicts, and no NaN or infinity remains."""
+    return json.dumps(_plain(value), indent=2, sort_keys=True, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _plain(dataclasses.asdict(value))
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return _plain(value._asdict())
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return None if np.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+    return value
+
+
+# --- Cells ---------------------------------------------------------------------------------------
+
+
+def _checksum(arrays: Mapping[str, np.ndarray], settings: str) -> str:
+    digest = hashlib.sha256(settings.encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.data if array.size else b"")
+    return digest.hexdigest()
+
+
+def write_cell(path: Path, arrays: Mapping[str, np.ndarray], settings: Any) -> None:
+    """Writes one finished cell."""
+    text = to_json(settings)
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays, settings=text, checksum=_checksum(arrays, text))  # type: ignore[arg-type]
+    write_atomically(path, buffer.getvalue())
+
+
+def read_cell(path: Path, settings: Any) -> dict[str, np.ndarray] | None:
+    """The arrays of a cell made with `settings`, or None if there is no such file.
+
+    A file that is damaged, or that other settings made, is an `InputError`; it is left as it is.
+    """
+    try:
+        arrays, stored = _open(path)
+    except FileNotFoundError:
+        return None
+    if stored != to_json(settings):
+        raise InputError(
+            f"{path} holds results of other settings ({difference(stored, to_json(settings))}); "
+            "choose another directory, or delete that file"
+        )
+    return arrays
+
+
+def open_cell(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays of a cell and the settings that made it, whatever they are."""
+    arrays, stored = _open(path)
+    return arrays, parse_json(stored)
+
+
+def _open(path: Path) -> tuple[dict[str, np.ndarray], str]:
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        stored, checksum = str(arrays.pop("settings")), str(arrays.pop("checksum"))
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        raise _damaged(path) from None
+    if checksum != _checksum(arrays, stored):
+        raise _damaged(path)
+    return arrays, stored
+
+
+def _damaged(path: Path) -> InputError:
+    return InputError(f"{path} is damaged; delete it and run again to make it anew")
+
+
+PROGRAMS = {"fingerprint": "the rule", "game_program": "the game"}
+"""Settings that tell one program of the same name from another."""
+
+
+def difference(stored: str, wanted: str) -> str:
+    """The first setting in which two JSON texts differ.
+
+    A program is named only if nothing else differs: another jax may write the same one otherwise.
+    """
+    there, here = _flat(json.loads(stored)), _flat(json.loads(wanted))
+    names = sorted(there.keys() | here.keys(), key=lambda name: (name in PROGRAMS, name))
+    for name in names:
+        if there.get(name) != here.get(name) and name in PROGRAMS:
+            return f"{PROGRAMS[name]} has changed since"
+        if there.get(name) != here.get(name):
+            return _told(name, there.get(name), here.get(name))
+    return "in their order"
+
+
+def _told(name: str, there: Any, here: Any) -> str:
+    """What differs; of long lists the first entry that does."""
+    lists = [value for value in (there, here) if isinstance(value, list)]
+    if len(lists) == 2 and max(map(len, lists)) > 8:
+        if len(there) != len(here):
+            return f"{name} has {len(there)} entries there, {len(here)} here"
+        first = next(i for i, (a, b) in enumerate(zip(there, here, strict=True)) if a != b)
+        name, there, here = f"{name}[{first}]", there[first], here[first]
+    return f"{name} is {there} there, {here} here"
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {prefix: value}
+    pairs = [_flat(item, f"{prefix}.{key}" if prefix else key) for key, item in value.items()]
+    return {name: item for pair in pairs for name, item in pair.items()}
+
+
+def check_settings(path: Path, settings: Any) -> None:
+    """Writes `settings` to the JSON file `path`, or raises if it holds other ones."""
+    text = to_json(settings)
+    try:
+        stored = path.read_text(encoding="utf-8")
+        parse_json(stored)
+    except FileNotFoundError:
+        write_atomically(path, text.encode())
+        return
+    except (OSError, ValueError):
+        raise _damaged(path) from None
+    if stored != text:
+        raise InputError(
+            f"{path.parent} holds results of other settings ({difference(stored, text)}); "
+            "choose another directory"
+        )

@@ -1,0 +1,160 @@
+"""Pytrees of arrays in safetensors files: streamed, atomic, and checked when they are read.
+
+    write(path, flatten(tree), {"step": "1000"})
+    arrays, metadata = read(path)
+    tree = fit(template, arrays, path)           # the same pytree, of NumPy arrays
+
+A leaf is named by its place, ``params.conv.w``; random keys are stored as their words. The header
+holds a SHA-256 of everything else in the file, so damage is noticed; a file is read only as shapes,
+types and bytes, so nothing in it is trusted to be more than that. Leaves are fetched and written
+one after another: a state is never copied whole.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import jax
+import numpy as np
+from safetensors import SafetensorError, safe_open
+
+from qduet.core.errors import InputError
+from qduet.core.files import replacing
+
+DTYPES = {
+    "bool": "BOOL",
+    "uint8": "U8",
+    "int8": "I8",
+    "uint16": "U16",
+    "int16": "I16",
+    "uint32": "U32",
+    "int32": "I32",
+    "uint64": "U64",
+    "int64": "I64",
+    "float32": "F32",
+    "float64": "F64",
+}
+"""The names that safetensors has for NumPy's types."""
+
+CHECKSUM = "checksum"
+BLANK = "0" * 64
+"""What stands for the checksum while it is computed."""
+
+
+def flatten(tree: Any) -> dict[str, Any]:
+    """The leaves by name; keys of ``jax.random`` as uint32 words."""
+    pairs = jax.tree_util.tree_flatten_with_path(tree)[0]
+    return {_name(path): _words(leaf) for path, leaf in pairs}
+
+
+def _name(path: Any) -> str:
+    return jax.tree_util.keystr(path, simple=True, separator=".")
+
+
+def is_key(leaf: Any) -> bool:
+    """Whether a leaf is an array of random keys."""
+    return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _words(leaf: Any) -> Any:
+    return jax.random.key_data(leaf) if is_key(leaf) else leaf
+
+
+def fit(template: Any, arrays: Mapping[str, np.ndarray], path: Path) -> Any:
+    """The pytree `template` (of shapes and types) with the arrays of a file; keys stay words."""
+    shape = lambda leaf: jax.eval_shape(_words, leaf) if is_key(leaf) else leaf
+    pairs, structure = jax.tree_util.tree_flatten_with_path(jax.tree.map(shape, template))
+    names = [_name(place) for place, _ in pairs]
+    if set(names) != set(arrays):
+        odd = sorted(set(names) ^ set(arrays))[0]
+        raise InputError(f"{path} is not what is expected here: '{odd}' is in one of them only")
+    for name, (_, leaf) in zip(names, pairs, strict=True):
+        there = arrays[name]
+        if there.shape != leaf.shape or there.dtype != leaf.dtype:
+            raise InputError(
+                f"{path} is not what is expected here: '{name}' is {there.dtype}{there.shape} "
+                f"there, {leaf.dtype}{leaf.shape} here"
+            )
+    return jax.tree.unflatten(structure, [arrays[name] for name in names])
+
+
+# --- Files ---------------------------------------------------------------------------------------
+
+
+def write(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> None:
+    """Writes the arrays so that `path` is at every moment absent, as before, or complete."""
+    with replacing(path) as file:
+        _stream(file, arrays, metadata)
+
+
+def _header(arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> bytes:
+    entries: dict[str, Any] = {"__metadata__": {**metadata, CHECKSUM: BLANK}}
+    at = 0
+    # The largest items first: every tensor then starts at a multiple of its item's size.
+    for name in _order(arrays):
+        array = arrays[name]
+        size = int(np.prod(array.shape, dtype=np.int64)) * array.dtype.itemsize
+        entries[name] = {
+            "dtype": DTYPES[str(array.dtype)],
+            "shape": list(array.shape),
+            "data_offsets": [at, at + size],
+        }
+        at += size
+    text = json.dumps(entries).encode()
+    return text + b" " * (-len(text) % 8)
+
+
+def _order(arrays: Mapping[str, Any]) -> list[str]:
+    return sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
+
+
+def _stream(file: BinaryIO, arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> None:
+    header = _header(arrays, metadata)
+    digest = hashlib.sha256(header)
+    file.write(len(header).to_bytes(8, "little") + header)
+    for name in _order(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        if array.size:
+            content = array.reshape(-1).view(np.uint8).data
+            digest.update(content)
+            file.write(content)
+    file.seek(8 + header.rindex(BLANK.encode()))
+    file.write(digest.hexdigest().encode())
+
+
+def read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """The arrays and the metadata of a file that `write` wrote; `InputError` if it is damaged."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = dict(file.metadata() or {})
+            stored = metadata.pop(CHECKSUM, "")
+            if not stored or stored != _checksum(path, stored):
+                raise damaged(path)
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, ValueError, UnicodeDecodeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise damaged(path) from None
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    return arrays, metadata
+
+
+def _checksum(path: Path, stored: str) -> str:
+    """The checksum of a file, whose header says that it is `stored`."""
+    with path.open("rb") as file:
+        header = file.read(int.from_bytes(file.read(8), "little"))
+        digest = hashlib.sha256(BLANK.encode().join(header.rsplit(stored.encode(), 1)))
+        while part := file.read(1 << 22):
+            digest.update(part)
+    return digest.hexdigest()
+
+
+def damaged(path: Path) -> InputError:
+    """The error for a file that is not what qduet wrote."""
+    return InputError(
+        f"{path} is damaged: it is not what qduet wrote, or not all of it; restore it, "
+        "or train anew in another directory"
+    )

@@ -1,0 +1,67 @@
+"""Small loops, written so that XLA's CPU compiler makes native loops of them.
+
+By default that compiler runs each operation of a loop body as a task of its own, which costs many
+times the arithmetic of one table update, and it fuses a value into each of its users, which makes
+it copy whole tables when two are updated from one TD error. It does neither inside a *unit*:
+a function that is compiled as one native function, whose results are stored before they are used.
+Other backends see ordinary JAX code. Nothing here changes what is computed.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.experimental.xla_metadata import set_xla_metadata
+
+
+def unit(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, compiled on CPU as one native function."""
+
+    @jax.jit
+    def body(*args: Any) -> Any:
+        # Attributes spread to whatever is traced inside, so they are taken back here.
+        with set_xla_metadata(xla_cpu_small_call="false", inlineable="true"):
+            return function(*args)
+
+    def native(*args: Any) -> Any:
+        with set_xla_metadata(xla_cpu_small_call="true", inlineable="false"):
+            return body(*args)
+
+    return lambda *args: jax.lax.platform_dependent(*args, cpu=native, default=function)
+
+
+def _over_actions(
+    combine: Callable[[jax.Array, jax.Array], jax.Array],
+    reduce: Callable[..., jax.Array],
+    value: Callable[[Any], jax.Array],
+    num_actions: int,
+) -> jax.Array:
+    def native() -> jax.Array:
+        step = lambda a, total: combine(total, value(a))
+        return jax.lax.fori_loop(1, num_actions, step, value(0))
+
+    return jax.lax.platform_dependent(
+        cpu=native, default=lambda: reduce(jax.vmap(value)(jnp.arange(num_actions)), axis=0)
+    )
+
+
+def max_over_actions(value: Callable[[Any], jax.Array], num_actions: int) -> jax.Array:
+    """max_a value(a)."""
+    return _over_actions(jnp.maximum, jnp.max, value, num_actions)
+
+
+def sum_over_actions(value: Callable[[Any], jax.Array], num_actions: int) -> jax.Array:
+    """Σ_a value(a)."""
+    return _over_actions(jnp.add, jnp.sum, value, num_actions)
+
+
+def computed_once(value: jax.Array) -> jax.Array:
+    """`value` (uint32 or bool, of any shape) unchanged, as the union of its two halves.
+
+    XLA's CPU compiler repeats the computation of a value in each of its users, which for a value
+    that much depends on is ruinous, but it never repeats a reduction.
+    """
+    halves = jnp.array([0x0000FFFF, 0xFFFF0000], jnp.uint32).reshape(2, *[1] * value.ndim)
+    parts = value.astype(jnp.uint32)[None] & halves
+    return jax.lax.reduce_or(parts, axes=(0,)).astype(value.dtype)

@@ -1,0 +1,1 @@
+"""Values from networks: the network, replay memory, agents, training and evaluation."""

@@ -1,0 +1,168 @@
+"""The two-stream network of the paper (sec. 4.3), for one observation, as a plain pytree.
+
+A 3×3 convolution with 16 filters, then two hidden layers of 128 units side by side, then V(s) and
+A(s, ·):
+
+    x = relu(conv(s)),   V(s) = v · relu(W_V x),   A(s, ·) = a · relu(W_A x)
+
+DQN is the advantage stream alone (`deep.agents` gives V the weight 0). The convolution is written
+as windows times a matrix, because ``vmap`` over runs turns a real convolution into a grouped one,
+which is slow. `fused.layers` has the steps of training that a batch of observations needs.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from qduet.core.errors import InputError
+from qduet.core.xla import computed_once
+
+FILTERS, HIDDEN, KERNEL, SIDE = 16, 128, 3, 8
+"""Filters, hidden units, kernel size, and the side of the 8×8 map that a 10×10 board gives."""
+
+WIDTH = 4
+"""Features that are computed from one window of the board: the fastest on CPUs."""
+
+
+class Layer(NamedTuple):
+    """An affine map."""
+
+    w: jax.Array
+    """``[inputs, outputs]``"""
+    b: jax.Array
+    """``[outputs]``"""
+
+
+class Params(NamedTuple):
+    """The weights of one network."""
+
+    conv: Layer
+    """``[9 C, 16]``: the inputs are the patch's cells (row by row), each with its C channels."""
+    v_hidden: Layer
+    """``[1024, 128]``"""
+    adv_hidden: Layer
+    """``[1024, 128]``"""
+    v: Layer
+    """``[128, 1]``"""
+    adv: Layer
+    """``[128, |A|]``"""
+
+
+class Hidden(NamedTuple):
+    """The hidden units of both streams, before their ReLU; ``[128]`` each."""
+
+    v: jax.Array
+    adv: jax.Array
+
+
+class Values(NamedTuple):
+    """What the network says of a state."""
+
+    v: jax.Array
+    """``[]``"""
+    adv: jax.Array
+    """``[|A|]``, raw"""
+
+
+class Uniform(NamedTuple):
+    """Which layers start from PyTorch's uniform default; bool[] each."""
+
+    conv: jax.Array
+    streams: jax.Array
+
+
+def init(key: jax.Array, num_channels: int, num_actions: int, uniform: Uniform) -> Params:
+    """Weights drawn as the paper says: N(0, 1/fan_in) and zero biases (LeCun normal).
+
+    Where `uniform` is true, weights *and* biases are U(±1/√fan_in) instead, PyTorch's default,
+    which the released code uses for the convolution and for all of DQN.
+    """
+    features = FILTERS * SIDE * SIDE
+    shapes = {
+        "conv": (KERNEL * KERNEL * num_channels, FILTERS),
+        "v_hidden": (features, HIDDEN),
+        "adv_hidden": (features, HIDDEN),
+        "v": (HIDDEN, 1),
+        "adv": (HIDDEN, num_actions),
+    }
+    keys = jax.random.split(key, len(shapes))
+    flags = {name: uniform.conv if name == "conv" else uniform.streams for name in shapes}
+    layers = {
+        name: _init_layer(k, shape, flags[name])
+        for k, (name, shape) in zip(keys, shapes.items(), strict=True)
+    }
+    return Params(**layers)
+
+
+def _init_layer(key: jax.Array, shape: tuple[int, int], uniform: jax.Array) -> Layer:
+    scale = shape[0] ** -0.5
+    key_normal, key_uniform, key_bias = jax.random.split(key, 3)
+    normal = scale * jax.random.normal(key_normal, shape)
+    box = jax.random.uniform(key_uniform, shape, minval=-scale, maxval=scale)
+    bias = jax.random.uniform(key_bias, shape[1:], minval=-scale, maxval=scale)
+    return Layer(jnp.where(uniform, box, normal), jnp.where(uniform, bias, 0.0))
+
+
+def windows(bits: jax.Array) -> jax.Array:
+    """``[C, 100] -> [64 / WIDTH, 3 (WIDTH + 2) C + 1]``: the cells that `WIDTH` features see, 1.
+
+    The features of one window stand side by side in the 8×8 map, which is read row by row.
+    """
+    bits = computed_once(bits) if bits.dtype == bool else bits
+    board = bits.reshape(-1, SIDE + KERNEL - 1, SIDE + KERNEL - 1)
+    seen = [
+        [board[:, dy : dy + SIDE, x : x + WIDTH + KERNEL - 1] for dy in range(KERNEL)]
+        for x in range(0, SIDE, WIDTH)
+    ]
+    columns = jnp.array(seen).transpose(3, 0, 2, 1, 4).reshape(SIDE * SIDE // WIDTH, -1)
+    return jnp.pad(columns, ((0, 0), (0, 1)), constant_values=1)
+
+
+def band(conv: Layer) -> jax.Array:
+    """``[3 (WIDTH + 2) C + 1, 16 WIDTH]``: the convolution of a window, the bias as its last row.
+
+    Row (c, dy, x') and column (x, f) hold the filter's weight (dy, x' − x, c, f), or 0 outside of
+    it. With `WIDTH` 4 that is twice the operations on half the inputs of 3×3 patches, in fewer and
+    larger products; and the bias' gradient comes with the others' instead of as a slow reduction.
+    """
+    w = conv.w.reshape(KERNEL, KERNEL, -1, FILTERS)
+    moved = [jnp.pad(w, ((0, 0), (x, WIDTH - 1 - x), (0, 0), (0, 0))) for x in range(WIDTH)]
+    matrix = jnp.stack(moved, axis=-2).transpose(2, 0, 1, 3, 4).reshape(-1, WIDTH * FILTERS)
+    return jnp.concatenate([matrix, jnp.tile(conv.b, WIDTH)[None]])
+
+
+def torso(conv: Layer, bits: jax.Array) -> jax.Array:
+    """``[C, 100] -> [1024]``: the convolution's features, cell by cell with 16 filters each."""
+    seen = windows(bits).astype(conv.w.dtype)
+    return jax.nn.relu(seen @ band(conv)).reshape(-1)
+
+
+def hidden(params: Params, features: jax.Array) -> Hidden:
+    """Both streams' hidden units before their ReLU, of features ``[1024]``."""
+    v, adv = params.v_hidden, params.adv_hidden
+    return Hidden(features @ v.w + v.b, features @ adv.w + adv.b)
+
+
+def heads(params: Params, hidden: Hidden) -> Values:
+    """V and A from the hidden units ``[128]`` before their ReLU."""
+    v, adv = params.v, params.adv
+    return Values((jax.nn.relu(hidden.v) @ v.w + v.b)[0], jax.nn.relu(hidden.adv) @ adv.w + adv.b)
+
+
+def advantages(params: Params, features: jax.Array) -> jax.Array:
+    """A(s, ·) alone, which is all that a greedy action needs, of features ``[1024]``."""
+    hidden, adv = params.adv_hidden, params.adv
+    return jax.nn.relu(features @ hidden.w + hidden.b) @ adv.w + adv.b
+
+
+def apply(params: Params, observation: jax.Array) -> Values:
+    """V and A of one observation ``[10, 10, C]``."""
+    side = SIDE + KERNEL - 1
+    expected = (side, side, params.conv.w.shape[0] // KERNEL**2)
+    if observation.shape != expected:
+        raise InputError(
+            f"an observation of this network is {list(expected)}; it is {list(observation.shape)}"
+        )
+    bits = observation.transpose(2, 0, 1).reshape(-1, observation.shape[0] * observation.shape[1])
+    return heads(params, hidden(params, torso(params.conv, bits)))

@@ -1,0 +1,1 @@
+"""A training command from its settings to its files: run, stopped, continued, recorded."""

@@ -1,0 +1,92 @@
+"""The whole state of a job in one file, to continue from as if nothing had happened.
+
+Weights, targets, optimiser, replay memories, environments, observations and random keys are its
+tensors; step, time, sums of losses and the evaluations so far come with them, and so do the job and
+the versions that made it. A file of another job, version or kind of device is refused by name.
+"""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qduet.core import tensors
+from qduet.core.errors import InputError, parse_json
+from qduet.core.files import difference, to_json
+from qduet.core.provenance import versions
+from qduet.deep.training import Run
+from qduet.jobs.job import Job
+from qduet.jobs.program import Program
+
+FOLDER, NAME = "checkpoint", "state.safetensors"
+
+
+@dataclasses.dataclass
+class State:
+    """Where a job is."""
+
+    runs: Run
+    step: int
+    sums: np.ndarray
+    """float64[3, runs]: losses (total, TD, mean Q), summed over the blocks of this stretch."""
+    blocks: int = 0
+    """Blocks of this stretch: since the last evaluation."""
+    stretch_seconds: float = 0.0
+    """Time spent on them."""
+    elapsed: float = 0.0
+    """Time spent on all, evaluations included."""
+    rows: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    """The evaluations so far."""
+
+
+PLAIN = ("step", "blocks", "stretch_seconds", "elapsed", "rows")
+"""Fields of a state that are no arrays."""
+
+
+def path_of(directory: Path) -> Path:
+    """Where a results directory keeps its checkpoint."""
+    return directory / FOLDER / NAME
+
+
+def save(directory: Path, job: Job, state: State) -> None:
+    """Writes (or replaces) the checkpoint of a directory."""
+    arrays = tensors.flatten({"runs": state.runs, "sums": state.sums})
+    metadata = {
+        "job": to_json(job.identity()),
+        "versions": to_json(_versions()),
+        "state": json.dumps({name: getattr(state, name) for name in PLAIN}),
+    }
+    tensors.write(path_of(directory), arrays, metadata)
+
+
+def load(directory: Path, job: Job, program: Program) -> State:
+    """The state that a directory's checkpoint holds, on the program's devices."""
+    path = path_of(directory)
+    arrays, metadata = tensors.read(path)
+    try:
+        _check(path, metadata, "versions", to_json(_versions()), "versions")
+        _check(path, metadata, "job", to_json(job.identity()), "settings")
+        plain = parse_json(metadata["state"])
+        plain = {name: plain[name] for name in PLAIN}
+    except (KeyError, TypeError, json.JSONDecodeError):
+        raise tensors.damaged(path) from None
+    sums = np.zeros((3, len(job.members)))
+    whole = tensors.fit({"runs": program.shapes, "sums": sums}, arrays, path)
+    return State(runs=program.place(whole["runs"]), sums=whole["sums"], **plain)
+
+
+def _versions() -> dict[str, str]:
+    """What must be the same for the numbers to be the same."""
+    now = versions()
+    return {name: now[name] for name in ("qduet", "jax", "device")}
+
+
+def _check(path: Path, metadata: Mapping[str, str], part: str, here: str, what: str) -> None:
+    if metadata[part] != here:
+        raise InputError(
+            f"{path} was made with other {what} ({difference(metadata[part], here)}); "
+            "continue with those, or choose another directory"
+        )

@@ -1,0 +1,203 @@
+"""What one training command does, as plain values: agents × seeds on one game.
+
+    job = Job("MinAtar/Breakout-v1", (("rdq", make_agent("rdq")),), seeds=(0, 1), steps=2_000_000)
+
+A *run* is one agent with one seed. Runs are numbered agent by agent, and seed by seed within one.
+"""
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from qduet.core.errors import InputError, plain, unknown_name
+from qduet.deep.agents import PROTOCOLS, Agent
+from qduet.minatar import canonical_id, game_of
+from qduet.minatar.registry import program_of
+from qduet.results.runs import FORMAT
+
+PER_RUN = frozenset(
+    {
+        *("name", "w", "c", "beta", "learning_rate"),
+        *("epsilon_final", "epsilon_hold_steps", "epsilon_decay_steps"),
+        *("initialisation", "shared_bias"),
+    }
+)
+"""Settings that agents of one job may differ in; the others are of the program (`Setting`)."""
+
+MAX_SEED = 2**32
+MAX_STEPS = 2**31 - 2**20
+"""The step counter is an int32."""
+
+
+class Member(NamedTuple):
+    """One run of a job."""
+
+    label: str
+    agent: Agent
+    seed: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A game, agents with their labels, seeds, and how long; checked when it is made."""
+
+    env_id: str
+    agents: tuple[tuple[str, Agent], ...]
+    """(label, agent) each; a mapping will do."""
+    seeds: tuple[int, ...]
+    steps: int = 10_000_000
+    evaluate_every: int = 0
+    """Steps between evaluations, of which the first is at step 0 and the last at the end.
+
+    0 is a million, or all of `steps` if that is less.
+    """
+    episodes: int = 1_000
+    """Episodes of an evaluation."""
+    protocol: str = ""
+    """For the record. Agents that have a protocol's settings tell it; else it is what is given.
+
+    Such as what an ablation starts from, whose agents all differ from it in one setting.
+    """
+
+    def __post_init__(self) -> None:
+        _make_plain(self)
+        canonical_id(self.env_id)
+        _check_names(self)
+        _check_agents([agent for _, agent in self.agents])
+        agent = self.agents[0][1]
+        # Of a job with one evaluation, at its end, the steps are what its author has chosen.
+        every = "steps" if self.evaluate_every == self.steps else "evaluate_every"
+        for name, minimum in (("episodes", 1), (every, agent.learn_from)):
+            if getattr(self, name) < minimum:
+                raise InputError(f"{name} must be at least {minimum}; it is {getattr(self, name)}")
+        if self.evaluate_every % agent.sync_every:
+            raise InputError(
+                f"{every} must be a multiple of {agent.sync_every:,} (steps between two "
+                f"copies to the target network); it is {self.evaluate_every:,}"
+            )
+        if self.steps > MAX_STEPS:
+            raise InputError(f"steps must be at most {MAX_STEPS:,}; it is {self.steps:,}")
+        if self.steps < 1 or self.steps % self.evaluate_every:
+            raise InputError(
+                f"steps must be a positive multiple of {self.evaluate_every:,} (steps between two "
+                f"evaluations) and of {agent.sync_every:,} (between two copies to the target "
+                f"network); it is {self.steps:,}"
+            )
+
+    @property
+    def game(self) -> str:
+        """The game's name, as in the published scores: ``Breakout``."""
+        return game_of(canonical_id(self.env_id))
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """All runs, in their order."""
+        return tuple(Member(*agent, seed) for agent in self.agents for seed in self.seeds)
+
+    def is_evaluation(self, step: int) -> bool:
+        """Whether there is an evaluation at `step`."""
+        return step % self.evaluate_every == 0
+
+    def config(self, provenance: Any) -> dict[str, Any]:
+        """The content of ``config.json``; of a game of one's own, also what tells its program."""
+        own = program_of(self.env_id)
+        return {
+            "format": FORMAT,
+            "kind": "train",
+            "env": canonical_id(self.env_id),
+            "game": self.game,
+            **({"game_program": own} if own else {}),
+            "protocol": self.protocol,
+            "agents": [{"label": label, **dataclasses.asdict(a)} for label, a in self.agents],
+            "seeds": list(self.seeds),
+            "steps": self.steps,
+            "evaluate_every": self.evaluate_every,
+            "episodes": self.episodes,
+            "provenance": provenance,
+        }
+
+    def identity(self) -> dict[str, Any]:
+        """What two commands must have in common for one to continue the other: all but `steps`.
+
+        The agents' settings are all there, so that it does not matter what protocol they go by.
+        """
+        same = self.config(None)
+        del same["steps"], same["provenance"], same["protocol"]
+        return same
+
+
+OWN = "own"
+"""The protocol of agents whose settings are of none, or not all of one."""
+
+
+def _make_plain(job: Job) -> None:
+    """Gives the fields their declared types, and those that were left out their values."""
+    for name in ("env_id", "protocol"):
+        object.__setattr__(job, name, plain(str, name, getattr(job, name)))
+    object.__setattr__(job, "agents", _pairs(job.agents))
+    if not isinstance(job.seeds, Iterable) or getattr(job.seeds, "ndim", 1) != 1:
+        raise InputError(f"seeds must be several, such as range(30); it is {job.seeds!r}")
+    object.__setattr__(job, "seeds", tuple(plain(int, "a seed", seed) for seed in job.seeds))
+    for name in ("steps", "evaluate_every", "episodes"):
+        object.__setattr__(job, name, plain(int, name, getattr(job, name)))
+    if job.evaluate_every == 0:
+        object.__setattr__(job, "evaluate_every", min(1_000_000, job.steps))
+    if job.protocol not in ("", *PROTOCOLS, OWN):
+        raise unknown_name("protocol", job.protocol, PROTOCOLS)
+    told = _protocol([agent for _, agent in job.agents])
+    if told != OWN or not job.protocol:
+        object.__setattr__(job, "protocol", told)
+
+
+def _pairs(agents: Any) -> tuple[tuple[str, Agent], ...]:
+    """(label, agent) of a mapping, or of any pairs."""
+    try:
+        given = agents.items() if isinstance(agents, Mapping) else agents
+        pairs = tuple((label, agent) for label, agent in given)
+    except (TypeError, ValueError):
+        pairs = ((None, None),)
+    if not all(isinstance(label, str) and isinstance(agent, Agent) for label, agent in pairs):
+        raise InputError('agents must be given as {"label": agent}, with what make_agent makes')
+    return pairs
+
+
+def _protocol(agents: list[Agent]) -> str:
+    for name, settings in PROTOCOLS.items():
+        if all(getattr(a, key) == value for a in agents for key, value in settings.items()):
+            return name
+    return OWN
+
+
+def _check_names(job: Job) -> None:
+    named: dict[str, list[Any]] = {"agent": [a for a, _ in job.agents], "seed": [*job.seeds]}
+    for what, values in named.items():
+        if not values:
+            raise InputError(f"at least one {what} is needed")
+        twice = [value for value in values if values.count(value) > 1]
+        if twice:
+            raise InputError(f"{what} {twice[0]} is there twice; name each one once")
+    odd = [label for label, _ in job.agents if not re.fullmatch(r"[\w.+-]+", label)]
+    if odd:
+        raise InputError(
+            f"agent label '{odd[0]}' must be of letters, digits and . _ + - (file names)"
+        )
+    bad = [seed for seed in job.seeds if not 0 <= seed < MAX_SEED]
+    if bad:
+        raise InputError(f"seeds must be in [0, 2^32); one is {bad[0]}")
+
+
+def _check_agents(agents: list[Agent]) -> None:
+    first, *others = (dataclasses.asdict(agent) for agent in agents)
+    for other in others:
+        for name in first.keys() - PER_RUN:
+            if first[name] != other[name]:
+                raise InputError(
+                    f"agents of one job must have the same {name}; these have {first[name]} "
+                    f"and {other[name]}: train them with two commands"
+                )
+    if agents[0].learn_from % agents[0].sync_every:
+        raise InputError(
+            f"learn_from must be a multiple of sync_every ({agents[0].sync_every}); "
+            f"it is {agents[0].learn_from}"
+        )

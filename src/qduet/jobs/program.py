@@ -1,0 +1,195 @@
+"""All runs of a job as a few compiled programs, on one device or several.
+
+Each program is a function of the whole state ``[runs, ...]``, which it is given and gives back in
+place: there is one copy of the replay memories on a GPU. (On CPUs, where the runs are trained one
+after the other, a call needs a second one.) The runs axis is cut over as many devices as divide it
+evenly, and no device needs another.
+
+How many blocks one call takes is an argument of the compiled program and not part of it, so a
+result does not depend on how the work was cut into calls.
+"""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
+
+from qduet.core.errors import InputError
+from qduet.core.tensors import is_key
+from qduet.deep import evaluation, training
+from qduet.deep.agents import Losses
+from qduet.deep.networks import Params
+from qduet.deep.training import EVALUATION, Hyper, Run, Setting
+from qduet.jobs.job import Job
+from qduet.minatar import make
+
+GPU_OPTIONS = {"xla_gpu_command_buffer_scheduling_mode": "CONCURRENT"}
+"""Small kernels that do not need each other run side by side."""
+
+CPU_OPTIONS = {"xla_cpu_experimental_ynn_fusion_type": ""}
+"""Products by Eigen: with YNNPACK's, one run takes 1.3 times as long on two cores."""
+
+MAX_BLOCKS = 64
+"""Blocks that one call can take."""
+
+
+class Program(NamedTuple):
+    """What is done with the runs of a job; `step` counts from 0 and is the same for all runs."""
+
+    job: Job
+    """Whose runs they are; how long it is and when it is evaluated make no difference here."""
+    devices: int
+    """Devices in use."""
+    shapes: Run
+    """Shapes and types of the state."""
+    copies: int
+    """Copies of the state in memory while a program runs."""
+    start: Callable[[], Run]
+    """The runs at step 0."""
+    warm_up: Callable[[Run], Run]
+    """The steps before the first update."""
+    advance: Callable[[Run, int, int], tuple[Run, Losses]]
+    """runs, step, count -> after `count` blocks; losses ``[MAX_BLOCKS, runs]``, 0 beyond count."""
+    settled: Callable[[Run, int], Params]
+    """The weights to evaluate at `step`; at step 0, the first ones."""
+    evaluate: Callable[[Params, int, Callable[[], None]], dict[str, np.ndarray]]
+    """params, step, check -> the columns of an evaluation, each ``[runs]``; `check` may raise."""
+    place: Callable[[Run], Run]
+    """The state on the devices, from NumPy arrays with keys as words."""
+
+
+def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
+    """The programs of a job; each is compiled when it is first called."""
+    if jax.config.jax_enable_x64:  # type: ignore[attr-defined]
+        raise InputError("training is in float32: leave jax_enable_x64 (JAX_ENABLE_X64) unset")
+    members = job.members
+    used = dividing(devices or jax.local_devices(), len(members))
+    setting = Setting(make(job.env_id), members[0].agent, on_cpu=used[0].platform == "cpu")
+    mesh = Mesh(np.array(used), ("runs",))
+    split: Sharding = SingleDeviceSharding(used[0])
+    if len(used) > 1:
+        split = NamedSharding(mesh, PartitionSpec("runs"))
+    stack = lambda trees: jax.device_put(jax.tree.map(lambda *x: np.stack(x), *trees), split)
+    hypers: Hyper = stack([training.hyper(member.agent) for member in members])
+    uniforms = stack([member.agent.uniform() for member in members])
+    seeds = jnp.asarray(np.array([member.seed for member in members], np.uint32))
+    keys = jax.device_put(jax.vmap(jax.random.key)(seeds), split)
+
+    first = jax.vmap(functools.partial(training.init, setting))
+    start = jax.jit(lambda *args: _strong(first(*args)), out_shardings=split)
+    compiled = functools.partial(_compiled, mesh)
+    over_runs = lambda function: functools.partial(training.over_runs, function, setting)
+    warm_up = compiled("warm_up", over_runs(training.warm_up), "")
+    advance = compiled("advance", functools.partial(_advance, setting), "sc")
+    settled = compiled("settled", over_runs(training.settled), "s", donate=False)
+
+    def evaluate(params: Params, step: int, check: Callable[[], None]) -> dict[str, np.ndarray]:
+        now = jax.vmap(lambda key: jax.random.fold_in(jax.random.fold_in(key, EVALUATION), step))
+        played = evaluation.evaluate(
+            setting.env,
+            params,
+            hypers.family,
+            now(keys),
+            episodes=job.episodes,
+            discount=setting.agent.discount,
+            mesh=mesh if mesh.size > 1 else None,
+            check=check,
+        )
+        return evaluation.summarise(played)
+
+    return Program(
+        job=job,
+        devices=len(used),
+        shapes=jax.eval_shape(start, uniforms, keys),
+        copies=2 if setting.on_cpu else 1,
+        start=lambda: start(uniforms, keys),
+        warm_up=lambda runs: warm_up(hypers, runs),
+        advance=lambda runs, step, count: advance(hypers, runs, jnp.int32(step), jnp.int32(count)),
+        settled=lambda runs, step: settled(hypers, runs, jnp.int32(step)) if step else runs.params,
+        evaluate=evaluate,
+        place=functools.partial(_place, split),
+    )
+
+
+def dividing(devices: Sequence[jax.Device], num_runs: int) -> list[jax.Device]:
+    """As many of the devices as cut the runs into equal shares."""
+    count = max(n for n in range(1, len(devices) + 1) if num_runs % n == 0)
+    return list(devices[:count])
+
+
+def _advance(
+    setting: Setting, hypers: Hyper, runs: Run, step: jax.Array, count: jax.Array
+) -> tuple[Run, Losses]:
+    """`count` blocks; every one is the same compiled piece, however many there are."""
+
+    def body(i: jax.Array, carry: tuple[Run, Losses]) -> tuple[Run, Losses]:
+        runs, record = carry
+        now = step + i * setting.agent.sync_every
+        runs, losses = training.blocks(setting, hypers, runs, now, 1)
+        put = lambda total, x: jax.lax.dynamic_update_slice_in_dim(total, x, i, axis=0)
+        return runs, jax.tree.map(put, record, losses)
+
+    blank = jnp.zeros((MAX_BLOCKS, runs.observation.shape[0]), jnp.float32)
+    return jax.lax.fori_loop(0, count, body, (runs, Losses(blank, blank, blank)))
+
+
+def _compiled(
+    mesh: Mesh, name: str, function: Callable[..., Any], scalars: str, *, donate: bool = True
+) -> Callable[..., Any]:
+    """`function` of (hypers, runs, scalars…), jitted; each device has its own share of the runs."""
+    if mesh.size > 1:
+        runs = PartitionSpec("runs")
+        function = jax.shard_map(
+            function,
+            mesh=mesh,
+            in_specs=(runs, runs, *[PartitionSpec()] * len(scalars)),
+            out_specs=(runs, PartitionSpec(None, "runs")) if scalars == "sc" else runs,
+            check_vma=False,
+        )
+    strong = lambda *args: _strong(function(*args))
+    strong.__name__ = name
+    return jax.jit(
+        strong,
+        donate_argnums=1 if donate else (),
+        compiler_options=compiler_options(mesh.devices.flat[0]),
+    )
+
+
+def compiler_options(device: jax.Device) -> dict[str, str]:
+    """XLA's options for programs of training on such a device."""
+    if device.platform == "gpu":
+        return GPU_OPTIONS
+    return _known(device, tuple(CPU_OPTIONS.items())) if device.platform == "cpu" else {}
+
+
+@functools.cache
+def _known(device: jax.Device, options: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Those of the options that this version of XLA accepts."""
+
+    def accepted(name: str, value: str) -> bool:
+        try:
+            with jax.default_device(device):
+                jax.jit(lambda: jnp.int32(0), compiler_options={name: value}).lower().compile()
+        except jax.errors.JaxRuntimeError:
+            return False
+        return True
+
+    return {name: value for name, value in options if accepted(name, value)}
+
+
+def _strong(tree: Any) -> Any:
+    """The same values, of no weak type: as they come back from a checkpoint.
+
+    A state then has one type, new or read, and there is one compiled program for both.
+    """
+    strong = lambda x: x if is_key(x) else jax.lax.convert_element_type(x, x.dtype)
+    return jax.tree.map(strong, tree)
+
+
+def _place(split: Sharding, state: Run) -> Run:
+    placed = jax.tree.map(lambda x: jax.device_put(x, split), state)
+    return placed._replace(key=jax.random.wrap_key_data(placed.key))

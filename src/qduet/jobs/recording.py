@@ -1,0 +1,214 @@
+"""One episode of a trained agent, step by step, with what its two value functions say.
+
+    found = weights.load(Path("out/breakout/weights/rdq-0.safetensors"))
+    recording = record(found, episode_seed=0, frames=1_000)
+    recording.episode.adv[t], recording.episode.q[t]      # A(s_t, ·), Q(s_t, ·)
+
+An action is greedy in Q with probability 1 − ε (ε = 0.01, as in evaluation), else uniform. Beside
+each step stand the TD target of the same network and the realised return,
+
+    target_t = r_t + γ max_a Q(s_{t+1}, a)   (r_t if the episode ends),      G_t = r_t + γ G_{t+1}.
+
+If `frames` cut the episode short, `ended` is False and G_t counts the recorded rewards alone.
+`qduet.jobs.recording_file` writes and reads recordings.
+"""
+
+import functools
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from qduet.core.errors import InputError
+from qduet.deep import acting, agents, networks
+from qduet.deep.agents import Agent, Family
+from qduet.deep.networks import Params
+from qduet.jobs.weights import Weights
+from qduet.minatar import Environment, make, seeded
+
+CHUNK = 250
+"""Steps between two looks at whether the episode is over."""
+
+MOST_FRAMES = 50_000
+"""Frames of the longest recording."""
+
+
+class Steps(NamedTuple):
+    """An episode of T steps; NumPy."""
+
+    observations: np.ndarray
+    """uint8[T + 1, bytes], packed; the last one is what the last step led to."""
+    action: np.ndarray
+    """uint8[T]: the agent's choice, an index into the environment's actions."""
+    random: np.ndarray
+    """bool[T]: the choice was a uniform one (which can be the greedy action all the same)."""
+    executed: np.ndarray
+    """uint8[T]: what the game executed, an index into `qduet.minatar.ACTION_NAMES`: another than
+    the choice where the sticky layer repeated the action before."""
+    reward: np.ndarray
+    """``[T]``, of the environment's `reward_dtype`: int8 in MinAtar, else float32."""
+    v: np.ndarray
+    """float32[T]: V(s_t), as the network gives it."""
+    adv: np.ndarray
+    """float32[T, |A|]: A(s_t, ·), as the network gives it."""
+    q: np.ndarray
+    """float32[T, |A|]: Q(s_t, ·), the agent's read-out."""
+    target: np.ndarray
+    """float32[T]: r_t + γ max Q(s_{t+1}, ·)"""
+    return_to_go: np.ndarray
+    """float32[T]: G_t"""
+
+
+class Recording(NamedTuple):
+    """An episode and where it comes from."""
+
+    env: str
+    """``MinAtar/Breakout-v1``"""
+    label: str
+    """What the agent is called among others: ``rdq``, or ``rdq-beta-0.01``."""
+    agent: Agent
+    seed: int
+    """The run's seed."""
+    step: int
+    """Environment steps that the run has been trained for."""
+    episode_seed: int
+    epsilon: float
+    ended: bool
+    """Whether the game was over after the last step; if not, the recording was cut short."""
+    episode: Steps
+
+    @property
+    def score(self) -> int | float:
+        """The undiscounted return of what was recorded; whole where all rewards are."""
+        rewards = self.episode.reward
+        total = rewards.sum(dtype=np.int64 if rewards.dtype.kind == "i" else np.float64)
+        return total.item()
+
+
+class _Seen(NamedTuple):
+    """What is seen in one step: on the device scalars and arrays, then NumPy ``[T, ...]``."""
+
+    observation: Any
+    action: Any
+    random: Any
+    executed: Any
+    reward: Any
+    v: Any
+    adv: Any
+    q: Any
+    next_observation: Any
+    next_q: Any
+    ended: Any
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _play(
+    env: Environment,
+    epsilon: float,
+    params: Params,
+    family: Family,
+    key: jax.Array,
+    state: Any,
+    start: jax.Array,
+) -> tuple[Any, _Seen]:
+    """`CHUNK` steps from step `start` on; fields ``[CHUNK, ...]``."""
+
+    def values(state: Any) -> tuple[networks.Values, jax.Array]:
+        seen = networks.apply(params, env.observe(state))
+        return seen, agents.q_values(seen, family)
+
+    def step(state: Any, number: jax.Array) -> tuple[Any, _Seen]:
+        words = jax.random.bits(jax.random.fold_in(key, number), (env.num_draws + 2,), jnp.uint32)
+        now, q = values(state)
+        action, random = acting.choose(q, epsilon, words)
+        after, reward, ended = env.step(state, action, words[2:])
+        seen = _Seen(
+            observation=env.pack(state),
+            action=action,
+            random=random,
+            executed=after.last_action,
+            reward=reward,
+            v=now.v,
+            adv=now.adv,
+            q=q,
+            next_observation=env.pack(after),
+            next_q=values(after)[1],
+            ended=ended,
+        )
+        return after, seen
+
+    return jax.lax.scan(step, state, start + jnp.arange(CHUNK))
+
+
+def _episode(
+    env: Environment, agent: Agent, params: Params, key: jax.Array, frames: int, epsilon: float
+) -> _Seen:
+    """The steps until the end of the episode, `frames` at most."""
+    key_start, key_play = jax.random.split(key)
+    family = agent.family()
+    params = agents.tied(params, family)
+    state = jax.jit(env.reset)(jax.random.bits(key_start, (env.num_draws,), jnp.uint32))
+    chunks: list[_Seen] = []
+    for start in range(0, frames, CHUNK):
+        state, seen = _play(env, epsilon, params, family, key_play, state, jnp.int32(start))
+        chunks.append(jax.tree.map(np.asarray, seen))
+        if chunks[-1].ended.any():
+            break
+    joined: Any = [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
+    whole = _Seen(*joined)
+    length = min(frames, int(whole.ended.argmax()) + 1 if whole.ended.any() else frames)
+    return jax.tree.map(lambda x: x[:length], whole)
+
+
+def record(
+    weights: Weights, *, episode_seed: int = 0, frames: int = 1_000, epsilon: float = 0.01
+) -> Recording:
+    """Plays one episode with the weights of a run; the same `episode_seed` gives the same play."""
+    if not 1 <= frames <= MOST_FRAMES:
+        raise InputError(f"frames must be from 1 to {MOST_FRAMES}; it is {frames}")
+    agent = weights.agent
+    env = make(weights.env_id, auto_reset=False)
+    seen = _episode(env, agent, weights.params, _key(episode_seed), frames, epsilon)
+    with np.errstate(invalid="ignore"):
+        rewards = seen.reward.astype(env.reward_dtype)
+    odd = seen.reward[~(np.isfinite(seen.reward) & (rewards == seen.reward))]
+    if odd.size:
+        kind = "a whole number in [−128, 127] (small_rewards)" if env.small_rewards else "finite"
+        raise InputError(f"a reward of {weights.env_id} must be {kind}; one is {odd[0]}")
+    bootstrap = np.where(seen.ended, 0.0, agent.discount * seen.next_q.max(axis=1))
+    episode = Steps(
+        observations=np.concatenate([seen.observation, seen.next_observation[-1:]]),
+        action=seen.action.astype(np.uint8),
+        random=seen.random,
+        executed=seen.executed.astype(np.uint8),
+        reward=rewards,
+        v=seen.v,
+        adv=seen.adv,
+        q=seen.q,
+        target=(seen.reward + bootstrap).astype(np.float32),
+        return_to_go=returns_to_go(seen.reward, agent.discount),
+    )
+    return Recording(
+        env=weights.env_id,
+        label=weights.label,
+        agent=agent,
+        seed=weights.seed,
+        step=weights.step,
+        episode_seed=episode_seed,
+        epsilon=epsilon,
+        ended=bool(seen.ended[-1]),
+        episode=episode,
+    )
+
+
+def _key(seed: int) -> jax.Array:
+    return jax.random.wrap_key_data(jnp.asarray(seeded.key_data(seed)), impl="threefry2x32")
+
+
+def returns_to_go(rewards: np.ndarray, discount: float) -> np.ndarray:
+    """G_t = r_t + γ G_{t+1}, float32[T], summed in double precision."""
+    returns = np.zeros(len(rewards) + 1)
+    for t in reversed(range(len(rewards))):
+        returns[t] = rewards[t] + discount * returns[t + 1]
+    return returns[:-1].astype(np.float32)

@@ -1,0 +1,227 @@
+"""What a results directory holds of a job: nothing, a part of it with a checkpoint, or all of it.
+
+A directory belongs to one process at a time, and once training has left something there, to one job
+for good. Nothing here writes over results of other settings, or over results that it cannot read
+and no checkpoint can make again.
+"""
+
+import contextlib
+import dataclasses
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from qduet.core.errors import InputError, parse_json
+from qduet.core.files import check_writable, difference, to_json
+from qduet.jobs import checkpoint, weights
+from qduet.jobs.job import Job
+from qduet.results import runs
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """What is there."""
+
+    config: dict[str, Any]
+    """The configuration to go on with: the one of the start, if there was a start."""
+    resumes: bool
+    """Whether there is a checkpoint to go on from."""
+    finished: bool
+    """Whether all of the job is done."""
+
+
+def examine(directory: Path, job: Job, provenance: Mapping[str, Any]) -> Found:
+    """What `directory` holds of `job`; `InputError` if it holds something else, or is damaged."""
+    saved = checkpoint.path_of(directory).exists()
+    fresh = Found(job.config(dict(provenance)), False, False)
+    path = directory / runs.CONFIG
+    if not path.exists():
+        if saved or (directory / runs.EVALUATIONS).exists():
+            what = "a checkpoint" if saved else runs.EVALUATIONS
+            raise InputError(f"{directory} has {what} but no {runs.CONFIG}; restore that")
+        others = runs.below(directory)
+        if others:
+            raise InputError(
+                f"{directory} has directories of runs in it, such as {others[0]}: "
+                "choose another directory"
+            )
+        return fresh
+    there = _read(path)
+    if not saved and not _worth_keeping(directory):
+        return fresh
+    _check_same(directory, there, job)
+    steps = there["steps"]
+    if saved:
+        if job.steps < steps and (directory / runs.EVALUATIONS).exists():
+            evaluated = _load(directory, check=False, saved=True).table["step"]
+            check_step(directory, job, int(max(evaluated, default=0)))
+        done = job.steps == steps and _whole(directory, job)
+        return Found({**there, "steps": job.steps}, not done, done)
+    _check_finished(directory, job, steps)
+    return Found(there, False, True)
+
+
+def check_step(directory: Path, job: Job, step: int) -> None:
+    """Raises if the job in `directory` has gone beyond the last step of `job`."""
+    if job.steps < step:
+        raise InputError(
+            f"{directory} has been trained to step {step:,} already, and cannot end at "
+            f"{job.steps:,}: choose another directory"
+        )
+
+
+def _whole(directory: Path, job: Job) -> bool:
+    """Whether all that a job writes is there; if not, the checkpoint has what is missing."""
+    try:
+        finished = runs.load(directory).finished
+    except InputError:
+        return False
+    files = (weights.path_of(directory, label, seed) for label, _, seed in job.members)
+    return finished and all(file.is_file() for file in files)
+
+
+def _worth_keeping(directory: Path) -> bool:
+    """Whether there are evaluations, other than those of step 0, which take no training."""
+    if not (directory / runs.EVALUATIONS).exists():
+        return False
+    return bool(_load(directory, check=False).table["step"].any())
+
+
+def _load(directory: Path, *, check: bool = True, saved: bool = False) -> runs.Runs:
+    try:
+        return runs.load(directory, check=check)
+    except InputError as error:
+        told = (
+            "the checkpoint makes them again if --steps is not lowered: leave it as it was"
+            if saved
+            else "there is no checkpoint to make them from: restore them"
+        )
+        raise InputError(
+            f"{directory} holds results that cannot be read; {told}, or choose another directory "
+            f"({error})"
+        ) from None
+
+
+def _check_finished(directory: Path, job: Job, steps: int) -> None:
+    """Raises if a job without checkpoint is not all there, or is to go on."""
+    if not _load(directory).finished:
+        raise InputError(
+            f"{directory} holds evaluations of an unfinished job, and the checkpoint to continue "
+            "from is gone: delete the directory to start over, or choose another"
+        )
+    check_step(directory, job, steps)
+    if job.steps > steps:
+        raise InputError(
+            f"{directory} is finished at {steps:,} steps and its checkpoint was not kept "
+            "(--keep-checkpoint), so it cannot go on: choose another directory"
+        )
+
+
+def continued(config: Mapping[str, Any], commit: str | None, step: int) -> dict[str, Any]:
+    """The configuration with `commit` noted at `step`, if another one was at work before.
+
+    ``provenance`` is of the start; its ``"continued"`` lists each change of commit since, as
+    ``{"commit": …, "step": …}``.
+    """
+    origin = config["provenance"]
+    changes = origin.get("continued", [])
+    last = changes[-1] if changes else origin
+    if last.get("commit") == commit:
+        return dict(config)
+    changes = [*changes, {"commit": commit, "step": step}]
+    return {**config, "provenance": {**origin, "continued": changes}}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        config = parse_json(path.read_text(encoding="utf-8"))
+        if config["format"] != runs.FORMAT or config["kind"] != "train":
+            raise ValueError
+        if not runs.is_sound(config) or type(config["evaluate_every"]) is not int:
+            raise ValueError
+        _ = [change["commit"] for change in config["provenance"].get("continued", [])]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(
+            f"{path} is not what this version of qduet train writes; choose another directory"
+        ) from None
+    return config
+
+
+def _check_same(directory: Path, there: dict[str, Any], job: Job) -> None:
+    mine = job.identity()
+    theirs = {name: value for name, value in there.items() if name in mine}
+    if to_json(theirs) != to_json(mine):
+        what = _differing(theirs, mine)
+        every = theirs["evaluate_every"] if what.startswith("evaluate_every") else None
+        advice = f"give --evaluate-every {every} to go on there, or " if every else ""
+        raise InputError(
+            f"{directory} holds runs of other settings ({what}); {advice}choose another directory"
+        )
+
+
+def _differing(theirs: dict[str, Any], mine: dict[str, Any]) -> str:
+    """What two jobs differ in: an agent that one of them has, or a setting."""
+    configs = (theirs, mine)
+    there, here = ({agent["label"]: agent for agent in c["agents"]} for c in configs)
+    for own, others, where in ((there, here, "there, not here"), (here, there, "here, not there")):
+        alone = [label for label in own if label not in others]
+        if alone:
+            return f"agent {alone[0]} is {where}"
+    if there == here and [*there] != [*here]:
+        return f"its agents are {', '.join(there)}, in that order"
+    texts = (to_json({**c, "agents": by}) for c, by in zip(configs, (there, here), strict=True))
+    return difference(*texts)
+
+
+@contextlib.contextmanager
+def claimed(directory: Path) -> Iterator[None]:
+    """Holds the directory for this process; `InputError` if another one has it."""
+    check_writable(directory / checkpoint.FOLDER)
+    path = directory / checkpoint.FOLDER / "lock"
+    try:
+        file = _locked(path)
+    except BlockingIOError:
+        raise InputError(f"another qduet train is at work in {directory}") from None
+    try:
+        _sweep(directory)
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            path.unlink()
+            os.rmdir(path.parent)  # if nothing else is left in it
+        if file:
+            file.close()
+
+
+def _locked(path: Path) -> IO[str] | None:
+    """The open lock file, held; `BlockingIOError` if another process holds it.
+
+    None where there are no locks, as on Windows and some network drives: there, two processes in
+    one directory are the user's affair.
+    """
+    try:
+        import fcntl
+
+        while True:
+            path.parent.mkdir(exist_ok=True)
+            with contextlib.ExitStack() as stack, contextlib.suppress(FileNotFoundError):
+                file = stack.enter_context(path.open("w"))
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # Whoever held it until now has removed it: then it is no lock for others.
+                if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                    stack.pop_all()
+                    return file
+    except BlockingIOError:
+        raise
+    except (ImportError, OSError):
+        return None
+
+
+def _sweep(directory: Path) -> None:
+    """Removes what a killed process had begun to write (`store.replacing`)."""
+    files = [directory / name for name in (runs.CONFIG, runs.EVALUATIONS, runs.SUMS)]
+    files += [checkpoint.path_of(directory), directory / weights.FOLDER / "*.safetensors"]
+    for file in files:
+        for begun in file.parent.glob(f".{file.name}.*"):
+            begun.unlink(missing_ok=True)

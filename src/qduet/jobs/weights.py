@@ -1,0 +1,87 @@
+"""The trained weights of one run as a safetensors file.
+
+    found = load(Path("out/breakout/weights/rdq-0.safetensors"))
+    env = make(found.env_id)
+    values = networks.apply(found.params, env.observe(state))
+    q = agents.q_values(values, found.agent.family())
+
+The file's metadata say what they are weights of: environment, agent with all its settings, seed and
+step. They are stored as they are used (`agents.tied`), so the network alone gives V and A.
+"""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import numpy as np
+
+import qduet
+from qduet.core import tensors
+from qduet.core.errors import InputError, parse_json
+from qduet.deep import agents, networks
+from qduet.deep.agents import Agent
+from qduet.deep.networks import Params
+from qduet.minatar import canonical_id, game_of, make
+
+FOLDER = "weights"
+"""Where in a results directory they are."""
+
+
+class Weights(NamedTuple):
+    """One run's network, and what it was trained as."""
+
+    params: Params
+    """NumPy arrays."""
+    agent: Agent
+    env_id: str
+    label: str
+    """The agent's name in its results directory: ``rdq``, or ``rdq-beta-0.01``."""
+    seed: int
+    step: int
+
+
+def path_of(directory: Path | str, label: str, seed: int) -> Path:
+    """Where a results directory keeps the weights of a run."""
+    return Path(directory) / FOLDER / f"{label}-{seed}.safetensors"
+
+
+def save(path: Path, weights: Weights) -> None:
+    """Writes one run's weights."""
+    params = agents.tied(weights.params, weights.agent.family())
+    arrays = {name: np.asarray(x) for name, x in tensors.flatten(params).items()}
+    metadata = {
+        "qduet": qduet.__version__,
+        "env": weights.env_id,
+        "game": game_of(weights.env_id),
+        "agent": json.dumps(dataclasses.asdict(weights.agent), sort_keys=True),
+        "label": weights.label,
+        "seed": str(weights.seed),
+        "step": str(weights.step),
+    }
+    tensors.write(path, arrays, metadata)
+
+
+def load(path: Path | str) -> Weights:
+    """The weights of a file; `InputError` if it is missing, damaged or something else."""
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"{path} does not exist: qduet train writes weights when it is finished")
+    arrays, metadata = tensors.read(path)
+    try:
+        env_id = canonical_id(metadata["env"])
+        agent = agents.from_fields(parse_json(metadata["agent"]))
+        label, seed, step = metadata["label"], int(metadata["seed"]), int(metadata["step"])
+    except InputError as error:
+        raise InputError(f"{path} cannot be used: {error}") from None
+    except (KeyError, TypeError, ValueError):
+        raise InputError(f"{path} holds no weights of a qduet agent") from None
+    return Weights(tensors.fit(_template(env_id), arrays, path), agent, env_id, label, seed, step)
+
+
+def _template(env_id: str) -> Params:
+    """The shapes of a network for this environment."""
+    env, uniform = make(env_id), agents.AGENTS["rdq"].uniform()
+    start = lambda key: networks.init(key, env.num_channels, env.num_actions, uniform)
+    return jax.eval_shape(start, jax.random.key(0))

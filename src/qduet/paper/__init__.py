@@ -1,0 +1,1 @@
+"""What the paper reports, held against our results: its figures as data, findings, certificate."""

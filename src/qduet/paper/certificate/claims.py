@@ -1,0 +1,271 @@
+"""What the paper says, tried on our data: one verdict per claim.
+
+Of MinAtar (Section 4.3), at 10M steps, mean returns over seeds unless told otherwise:
+
+- RDQ outperforms DQN, and Dueling DQN, in each of the five games: ten one-sided Welch tests,
+  Holm-corrected together. *Holds* if ours rejects at 5 %; *does not hold* if the opposite test
+  does, corrected alike; else *undecided*.
+- RDQ is more sample efficient than Dueling DQN in the five games (said in Section 1): the AUC in
+  place of the last return, five one-sided tests, Holm-corrected. *Holds* if all reject; *does not
+  hold* if the opposite test does in some game; else *undecided*.
+- Between DQN and Dueling DQN neither is clearly superior: five two-sided tests, Holm-corrected.
+  *Holds* if each of them is significantly ahead in some game; *does not hold* if one is ahead in a
+  majority of the games and behind in none; else *undecided*.
+
+The claims on tabular experiments and on theory are taken from what ``qduet reproduce`` and ``qduet
+theory --out`` wrote: `findings` and `theory` hold their tests.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qduet.core.errors import read_json, reading
+from qduet.paper.certificate.cells import ALPHA, MEASURES, holm_among, measure
+from qduet.results import published
+from qduet.results.published import title
+from qduet.results.runs import Runs
+from qduet.stats import Interval, number, welch_interval, welch_test
+
+HOLDS, FAILS, UNDECIDED, NO_DATA = "holds", "does not hold", "undecided", "no data"
+CORRECTED = "holds (corrected)"
+"""What was checked holds, but the paper says it a little otherwise."""
+
+VERDICTS = (HOLDS, CORRECTED, FAILS, UNDECIDED, NO_DATA)
+
+MINATAR = "Fig 6"
+
+TABULAR = {
+    "figure2": "QV-learning scales better with |A| than Expected Sarsa",
+    "figure3": "QVMAX is biased; BC-QVMAX is not, and lags behind Q-learning",
+    "figure5": "AV-learning beats Q-learning; Hard RDQ is ahead of Dueling Q-learning",
+    "figure5-soft": "Soft RDQ is noisy in the tabular setting",
+}
+"""What each tabular figure is about, for want of its data."""
+
+
+class Claim(NamedTuple):
+    """A statement of the paper, and what became of it."""
+
+    where: str
+    """Where the paper makes it."""
+    statement: str
+    ours: str
+    """Our evidence."""
+    theirs: str
+    """The paper's evidence."""
+    verdict: str
+    """holds, perhaps corrected, does not hold, undecided, or no data."""
+
+
+Samples = Callable[[str, str], np.ndarray | None]
+"""(game, agent) -> a measure of each run up to 10M steps ``[seeds]``, None where there are none."""
+
+
+def deep_claims(runs: Sequence[Runs], step: int) -> list[Claim]:
+    """The claims on MinAtar, at `step`; without data if that is not the paper's last one."""
+    games = {game.game: game for game in runs}
+
+    def ours(name: str, game: str, agent: str) -> np.ndarray | None:
+        if step != published.STEPS or game not in games or agent not in games[game].agents:
+            return None
+        return measure(games[game].scores(agent), name, step)
+
+    def theirs(name: str, game: str, agent: str) -> np.ndarray | None:
+        return measure(published.scores(game, agent), name, published.STEPS)
+
+    returns, areas = ([partial(f, name) for f in (ours, theirs)] for name in MEASURES)
+    return [*_rdq_is_ahead(*returns), _more_efficient(*areas), _no_clear_winner(*returns)]
+
+
+class Versus(NamedTuple):
+    """Two agents in one game."""
+
+    difference: Interval
+    """first − second, Welch's 95 % interval"""
+    two_sided: float
+    """p-value of equal means"""
+
+    @property
+    def ahead(self) -> float:
+        """p-value of "the first one is not ahead"."""
+        half = self.two_sided / 2
+        return half if self.difference.mean > 0 else 1 - half
+
+    @property
+    def behind(self) -> float:
+        """p-value of "the first one is not behind"."""
+        return 1 - self.ahead
+
+
+def _versus(samples: Samples, game: str, first: str, second: str) -> Versus | None:
+    x, y = samples(game, first), samples(game, second)
+    if x is None or y is None:
+        return None
+    return Versus(welch_interval(x, y), welch_test(x, y))
+
+
+def _corrected(p_values: Sequence[float | None]) -> list[float]:
+    """Holm-corrected over all of them, made or not; NaN where there is none."""
+    made = [p for p in p_values if p is not None]
+    corrected = iter(holm_among(made, len(p_values)))
+    return [np.nan if p is None else next(corrected) for p in p_values]
+
+
+def _rdq_is_ahead(ours: Samples, theirs: Samples) -> list[Claim]:
+    tests = [(game, other) for game in published.GAMES for other in ("dueling_dqn", "dqn")]
+    evidence: list[list[str]] = []
+    verdicts: list[str] = []
+    for samples in (theirs, ours):
+        pairs, p_values, verdicts = _rdq_against(samples, tests)
+        evidence.append([_told(pair, p) for pair, p in zip(pairs, p_values, strict=True)])
+    return [
+        Claim(MINATAR, rdq_outperforms(game, other), our, their, verdict)
+        for (game, other), their, our, verdict in zip(tests, *evidence, verdicts, strict=True)
+    ]
+
+
+def _rdq_against(
+    samples: Samples, tests: Sequence[tuple[str, str]]
+) -> tuple[list[Versus | None], list[float], list[str]]:
+    """RDQ against others, (game, other) each: the pairs, p of being ahead, whether it is."""
+    pairs = [_versus(samples, game, "rdq", other) for game, other in tests]
+    ahead = _corrected([pair and pair.ahead for pair in pairs])
+    behind = _corrected([pair and pair.behind for pair in pairs])
+    return pairs, ahead, [_verdict(*p) for p in zip(ahead, behind, strict=True)]
+
+
+def _more_efficient(ours: Samples, theirs: Samples) -> Claim:
+    told = []
+    verdict = NO_DATA
+    for samples in (theirs, ours):
+        tests = [(game, "dueling_dqn") for game in published.GAMES]
+        _, p_values, verdicts = _rdq_against(samples, tests)
+        told.append(_efficiency(verdicts, p_values))
+        verdict = next(v for v in (FAILS, NO_DATA, UNDECIDED, HOLDS) if v in verdicts)
+    statement = "RDQ is more sample efficient than Dueling DQN in the five games (AUC)"
+    return Claim(MINATAR, statement, told[1], told[0], verdict)
+
+
+def _efficiency(verdicts: list[str], p_values: list[float]) -> str:
+    held = [p for p, verdict in zip(p_values, verdicts, strict=True) if verdict == HOLDS]
+    games = len(verdicts) - verdicts.count(NO_DATA)
+    if not games:
+        return NEEDED
+    largest = f", largest p = {max(held):.2g}" if held else ""
+    return f"of {_games(games)}, RDQ ahead in {len(held)}{largest}"
+
+
+def rdq_outperforms(game: str, other: str) -> str:
+    """The claim, in words."""
+    return f"{title(game)}: RDQ outperforms {_NAMES[other]}"
+
+
+NEEDED = "needs runs of 10M steps"
+"""Our evidence for a claim of Figure 6 where there is none."""
+
+_NAMES = {"dqn": "DQN", "dueling_dqn": "Dueling DQN"}
+
+
+def _verdict(ahead: float, behind: float) -> str:
+    if np.isnan(ahead):
+        return NO_DATA
+    return HOLDS if ahead < ALPHA else FAILS if behind < ALPHA else UNDECIDED
+
+
+def _told(pair: Versus | None, p: float) -> str:
+    if pair is None:
+        return NEEDED
+    digits = 2
+    while f"{p:.{digits}g}" == f"{ALPHA:g}" and digits < 6:  # which would not say on which side
+        digits += 1
+    return f"{signed(pair.difference)}, p = {p:.{digits}g}"
+
+
+def signed(interval: Interval) -> str:
+    """A difference with its sign and the half-width of its interval."""
+    return f"{number(interval.mean, '+.2f')} ± {interval.half_width:.2f}"
+
+
+def _no_clear_winner(ours: Samples, theirs: Samples) -> Claim:
+    told = []
+    verdict = NO_DATA
+    for samples in (theirs, ours):
+        pairs = {g: _versus(samples, g, "dueling_dqn", "dqn") for g in published.GAMES}
+        p_values = _corrected([pair and pair.two_sided for pair in pairs.values()])
+        there = {g: pair for g, pair in pairs.items() if pair is not None}
+        clear = [g for g, p in zip(pairs, p_values, strict=True) if p < ALPHA]
+        dueling = [g for g in clear if there[g].difference.mean > 0]
+        dqn = [g for g in clear if there[g].difference.mean < 0]
+        told.append(_wins(dueling, dqn, len(there)))
+        most = len(published.GAMES) // 2 + 1
+        if dueling and dqn:
+            verdict = HOLDS
+        elif len(there) < len(published.GAMES):
+            verdict = NO_DATA
+        else:
+            verdict = FAILS if max(len(dueling), len(dqn)) >= most else UNDECIDED
+    statement = "Neither DQN nor Dueling DQN is clearly superior"
+    return Claim(MINATAR, statement, told[1], told[0], verdict)
+
+
+def _wins(dueling: list[str], dqn: list[str], games: int) -> str:
+    if not games:
+        return NEEDED
+    names = lambda ahead: ", ".join(ahead) or "none"
+    return f"of {_games(games)}, Dueling DQN ahead: {names(dueling)}; DQN ahead: {names(dqn)}"
+
+
+def _games(number: int) -> str:
+    return f"{number} game{'s' * (number != 1)}"
+
+
+# --- What qduet reproduce and qduet theory wrote --------------------------------------------------
+
+
+def reproduced_claims(out: Path | None) -> list[Claim]:
+    """The claims on tabular experiments and theory, from the directory of ``qduet reproduce``."""
+    claims = []
+    for figure, about in TABULAR.items():
+        path = out and out / figure / "summary.json"
+        with reading(path):
+            claims += _tabular(figure, about, _read(path))
+    path = out and out / "theory" / "theory.json"
+    with reading(path):
+        return claims + _theory(_read(path))
+
+
+def _read(path: Path | None) -> Mapping[str, Any] | None:
+    return read_json(path) if path is not None and path.exists() else None
+
+
+def _tabular(figure: str, about: str, document: Mapping[str, Any] | None) -> list[Claim]:
+    where = figure.replace("figure", "Fig ").replace("-soft", ", text")
+    found = (document or {}).get("findings")
+    if not found:  # no file, or a smoke run, which is not judged
+        return [Claim(where, about, f"not run: qduet reproduce {figure}", "its text", NO_DATA)]
+    return [
+        Claim(where, f["claim"], f["evidence"], "its text", HOLDS if f["holds"] else FAILS)
+        for f in found
+    ]
+
+
+def _theory(document: Mapping[str, Any] | None) -> list[Claim]:
+    if document is None:
+        statement = "The theorem, the propositions and the invariants"
+        return [Claim("theory", statement, "not run: qduet theory --out DIR", "proofs", NO_DATA)]
+    return [
+        Claim(
+            claim["where"],
+            claim["statement"],
+            f"{claim['failures']} failures on {claim['problems']:,} MDP"
+            + ("s" if claim["problems"] != 1 else ""),
+            f"its text: {claim['paper']}" if claim.get("paper") else "proof or text",
+            FAILS if not claim["holds"] else CORRECTED if claim.get("paper") else HOLDS,
+        )
+        for claim in document["claims"]
+        if claim["where"] != "ours"
+    ]

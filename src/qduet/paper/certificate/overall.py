@@ -1,0 +1,81 @@
+"""All games together: our runs, and the published ones of the same games, side by side.
+
+    ours, theirs = collections(admit([Path("results/figure6")]))
+    aggregates(theirs).iqm                       # against steps, one line per agent
+
+The numbers are those of `comparison`; the paper has none over games.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from qduet import stats
+from qduet.results import published
+from qduet.results.comparison import (
+    Collection,
+    Curves,
+    Line,
+    OverallPair,
+    Resampling,
+    Source,
+    collect,
+    normalised,
+)
+from qduet.results.comparison.over_games import overall_pairs, profile, sample_efficiency
+from qduet.results.runs import Runs
+
+
+def collections(runs: Sequence[Runs]) -> tuple[Collection | None, Collection]:
+    """Our runs, and the published ones of the same games, up to the last step that both have.
+
+    Without runs of ours, or without an agent that all their games have: None, and all that was
+    published.
+    """
+    ours = _ours(runs) if runs else None
+    ours = ours if ours and ours.everywhere else None
+    games, agents = (ours.games, ours.everywhere) if ours else (published.GAMES, published.AGENTS)
+    steps = published.scores(games[0], agents[0]).steps
+    shown = steps <= (ours.at if ours else published.STEPS)
+    curves = {}
+    for game in games:
+        for agent in agents:
+            scores = published.scores(game, agent)
+            curves[game, agent] = Curves(scores.seeds, scores.values[:, shown])
+    return ours, Collection("return_mean", steps[shown], curves)
+
+
+def _ours(runs: Sequence[Runs]) -> Collection:
+    """All runs, up to the last published step that each of them has reached."""
+    every = published.EVALUATE_EVERY
+    at = min(game.config["steps"] for game in runs) // every * every
+    return collect([Source(game) for game in runs], at=at)
+
+
+class Aggregates(NamedTuple):
+    """What is drawn of one collection, over its games."""
+
+    iqm: tuple[Line, ...]
+    profile: tuple[Line, ...]
+    improvement: list[OverallPair]
+    """Of the agent that stands later in the order DQN, Dueling DQN, RDQ over the other."""
+
+
+def aggregates(collection: Collection) -> Aggregates:
+    """The numbers of the summary figure."""
+    resampling, scores = Resampling(), normalised(collection)
+    return Aggregates(
+        iqm=sample_efficiency(collection, scores, resampling),
+        profile=profile(scores, resampling),
+        improvement=_later_first(overall_pairs(collection, resampling, None)),
+    )
+
+
+def _later_first(pairs: Sequence[OverallPair]) -> list[OverallPair]:
+    order = published.AGENTS.index
+    turned = []
+    for x, y, (value, low, high) in pairs:
+        pair = OverallPair(x, y, stats.Estimate(value, low, high))
+        if order(x) < order(y):
+            pair = OverallPair(y, x, stats.Estimate(1 - value, 1 - high, 1 - low))
+        turned.append(pair)
+    return sorted(turned, key=lambda pair: (order(pair.x), order(pair.y)))

@@ -1,0 +1,222 @@
+"""The certificate as tables of text, for the terminal, for Markdown and for the documentation."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from qduet.paper.certificate.cells import MARGIN, Cell, Together, measure, together
+from qduet.paper.certificate.claims import MINATAR, VERDICTS, Claim, signed
+from qduet.paper.certificate.cost import FLOOR_MICROSECONDS, has_floor
+from qduet.paper.certificate.document import Certificate, Source
+from qduet.results import published
+from qduet.results.published import title
+from qduet.stats import Interval, mean_interval
+
+AGENTS = {"dqn": "DQN", "dueling_dqn": "Dueling DQN", "rdq": "RDQ"}
+"""How agents are called in text."""
+
+MEASURED = {"return": "mean return", "auc": "AUC"}
+"""How measures are called in text."""
+
+NOT_YET = "no data yet"
+
+
+class Table(NamedTuple):
+    """Rows of text under headings."""
+
+    title: str
+    headings: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+
+    def markdown(self) -> str:
+        """The table, without its title."""
+        lines = [self.headings, ("---",) * len(self.headings), *self.rows]
+        return "\n".join("| " + " | ".join(map(_escaped, line)) + " |" for line in lines)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def cells_table(cells: Sequence[Cell]) -> Table:
+    """The cells of one measure."""
+    rows = [_cell_row(cell) for cell in cells]
+    return _cells_table(rows, cells[0].measure, cells[0].step) if cells else Table("", (), [])
+
+
+def all_cells_table(cells: Sequence[Cell], name: str, step: int) -> Table:
+    """All 15 cells of the measure `name` at `step`, those without data as such."""
+    there = {(c.game, c.agent): c for c in cells if c.measure == name and c.step == step}
+    rows = []
+    for game in published.GAMES:
+        for agent in published.AGENTS:
+            cell = there.get((game, agent))
+            rows.append(_cell_row(cell) if cell else _empty_row(game, agent, name, step))
+    return _cells_table(rows, name, step)
+
+
+def _cells_table(rows: list[tuple[str, ...]], name: str, step: int) -> Table:
+    what = "Return at" if name == "return" else "AUC up to"
+    headings = ("game", "agent", "published", "ours", "difference", "margin")
+    judged = ("shown within", "p (equal, Holm)", "verdict")
+    return Table(f"{what} {step:,} steps", headings + judged, rows)
+
+
+def _cell_row(cell: Cell) -> tuple[str, ...]:
+    return (
+        title(cell.game),
+        AGENTS[cell.agent],
+        _with_seeds(cell.theirs),
+        _with_seeds(cell.ours),
+        signed(cell.difference),
+        _margin(cell.margin, cell.theirs.mean),
+        f"{cell.shown_within:.2f} sd" if np.isfinite(cell.shown_within) else "–",
+        f"{cell.difference_p:.2g}",
+        cell.verdict,
+    )
+
+
+def _with_seeds(interval: Interval) -> str:
+    return f"{interval} ({interval.n})" if interval.n != published.SEEDS else str(interval)
+
+
+def _margin(margin: float, mean: float) -> str:
+    share = 100 * margin / mean
+    return f"{margin:.2f} ({share:.0f} %)" if share >= 1 else f"{margin:.2f} ({share:.1f} %)"
+
+
+def _empty_row(game: str, agent: str, name: str, step: int) -> tuple[str, ...]:
+    values = measure(published.scores(game, agent), name, step)
+    theirs = mean_interval(values)
+    margin = _margin(MARGIN * values.std(ddof=1), values.mean())
+    return (title(game), AGENTS[agent], _with_seeds(theirs), "–", "–", margin, "–", "–", NOT_YET)
+
+
+def claims_table(claims: Sequence[Claim]) -> Table:
+    """Each claim with the evidence of both sides."""
+    rows = [(c.where, c.statement, c.ours, c.theirs, c.verdict) for c in claims]
+    return Table("Claims of the paper", ("paper", "claim", "ours", "theirs", "verdict"), rows)
+
+
+def sources_table(sources: Sequence[Source]) -> Table:
+    """What was run, where, and what it cost."""
+    headings = ("game", "runs", "steps", "device", "jax", "commit", "wall clock")
+    floor = f"× the floor of {FLOOR_MICROSECONDS:g} µs"
+    rows = []
+    for source in sources:
+        cost, where = source.cost, source.provenance
+        timed = np.isfinite(cost.microseconds_per_iteration)
+        commits = [_since(step, commit) for step, commit in source.commits.items()]
+        rows.append(
+            (
+                title(source.game),
+                f"{len(source.agents)} agents × {source.seeds} seeds",
+                f"{source.steps:,}",
+                str(where.get("device") or "unknown"),
+                str(where.get("jax") or "unknown"),
+                ", ".join(commits),
+                f"{cost.seconds / 60:.1f} min" if np.isfinite(cost.seconds) else "unknown",
+                f"{cost.microseconds_per_iteration:,.0f}" if timed else "unknown",
+                f"{cost.floors:.1f}" if timed and has_floor(cost, where) else "–",
+            )
+        )
+    return Table("Runs", (*headings, "µs per iteration", floor), rows)
+
+
+def _since(step: int, commit: str) -> str:
+    return f"{commit[:7]} from step {step:,}" if step else commit[:7]
+
+
+def sentences(certificate: Certificate) -> list[str]:
+    """What came out, and what to know about it, one statement a line."""
+    lines = [*_coverage(certificate)]
+    for name, line in counted(certificate).items():
+        lines += [f"{line}.", *_together(together(certificate.cells, name))]
+    for about, deep in (("Figure 6", True), ("the other figures and the theory", False)):
+        counts = Counter(c.verdict for c in certificate.claims if (c.where == MINATAR) == deep)
+        told = ", ".join(f"{verdict}: {counts[verdict]}" for verdict in VERDICTS if counts[verdict])
+        if counts:
+            lines.append(f"Of {counts.total()} claims on {about}, {told}.")
+    short = {(c.game, c.agent): c.missing_seeds for c in certificate.cells if c.missing_seeds}
+    for (game, agent), seeds in short.items():
+        lines.append(
+            f"The published scores of {title(game)}, {AGENTS[agent]} lack seeds "
+            f"{', '.join(map(str, seeds))}: {published.SEEDS - len(seeds)} of {published.SEEDS}."
+        )
+    for source in certificate.sources:
+        if source.episodes_cut:
+            lines.append(f"{title(source.game)}: {source.episodes_cut} episodes were cut short.")
+    return lines
+
+
+def _together(found: Together | None) -> Iterator[str]:
+    if found is not None:
+        yield (
+            f"Mean difference over cells: {signed(found.difference)} published standard "
+            f"deviations; χ²({found.difference.n}) = {found.chi2:.1f}, which chance alone exceeds "
+            f"with p = {found.p_value:.2g}."
+        )
+
+
+def told(cell: Cell) -> str:
+    """A cell in a line: what was compared, and what came out."""
+    return (
+        f"In {MEASURED[cell.measure]} at {cell.step:,} steps, {title(cell.game)}, "
+        f"{AGENTS[cell.agent]}: difference {signed(cell.difference)}, margin {cell.margin:.2f}"
+    )
+
+
+def counted(certificate: Certificate) -> dict[str, str]:
+    """How many cells agree, by the measure that they are judged in."""
+    lines = {}
+    for name, measured in MEASURED.items():
+        cells = [cell for cell in certificate.cells if cell.measure == name]
+        if cells:
+            counts = Counter(cell.verdict for cell in cells)
+            lines[name] = (
+                f"In {measured} at {cells[0].step:,} steps, of {len(cells)} cells "
+                + ", ".join(f"{counts[v]} {v}" for v in ("agree", "differ", "undecided"))
+            )
+    return lines
+
+
+def _coverage(certificate: Certificate) -> Iterator[str]:
+    missing = ", ".join(map(title, certificate.missing_games))
+    if missing:
+        there = f"{len(certificate.sources)} of {len(published.GAMES)} games"
+        yield f"Runs of {there}; none of {missing}."
+
+
+def explanation() -> str:
+    """How to read the tables of cells."""
+    return (
+        "Means ± the half-width of the 95 % interval over seeds (their number in brackets if it is "
+        f"not {published.SEEDS}); differences with Welch's interval. The margin is {MARGIN:g} "
+        "published standard deviation over seeds. agree: the difference is shown to be within the "
+        "margin (two one-sided tests, 5 %); the least margin for which it is stands under shown "
+        "within. differ: that is not shown, and the means are not equal "
+        "(Welch's test, 5 %, Holm-corrected over 15 cells). undecided: neither. An iteration is "
+        f"one update and four steps of every run; of 90 runs on an H200 it cannot take less than "
+        f"about {FLOOR_MICROSECONDS:g} µs; the wall clock holds evaluations and compilation too."
+    )
+
+
+def certificate_tables(certificate: Certificate) -> list[Table]:
+    """All tables of a certificate, those without rows left out."""
+    by_measure = [
+        cells_table([cell for cell in certificate.cells if cell.measure == name])
+        for name in ("return", "auc")
+    ]
+    tables = [*by_measure, claims_table(certificate.claims), sources_table(certificate.sources)]
+    return [table for table in tables if table.rows]
+
+
+def markdown(certificate: Certificate) -> str:
+    """The certificate as a Markdown document."""
+    lines = ["# Certificate: our runs against the published scores", ""]
+    lines += [f"- {line}" for line in sentences(certificate)]
+    for table in certificate_tables(certificate):
+        lines += ["", f"## {table.title}", "", table.markdown()]
+    return "\n".join([*lines, "", explanation(), ""])

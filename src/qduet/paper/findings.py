@@ -1,0 +1,204 @@
+"""What the paper says of its tabular figures, tried on ours.
+
+Each statement becomes a `Finding`: whether it holds in the data at hand, and the numbers that say
+so. Comparisons between rules are paired over seeds, which share their trajectories; "holds" means
+that the whole 95 % interval lies on the stated side. Where AV-learning's best AUCs are compared, at
+step sizes near the edge of stability, the interval allows for their choice
+(`stats.best_difference`).
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from qduet.stats import (
+    Estimate,
+    Interval,
+    best_difference,
+    mean_interval,
+    number,
+    paired_difference,
+)
+from qduet.tabular.running import Results
+from qduet.tabular.summary import RuleSummary, Summary
+
+
+class Finding(NamedTuple):
+    """A statement about a figure, and what our data say of it."""
+
+    figure: str
+    claim: str
+    holds: bool
+    evidence: str
+
+
+NAMES = {"dueling_q": "Dueling Q-learning", "hard_rdq": "Hard RDQ"}
+"""How the rules of Figure 5 are called in sentences."""
+
+Verdict = tuple[str, bool, str]
+"""(claim, holds, evidence)"""
+
+
+def findings(results: Results, summary: Summary) -> list[Finding]:
+    """What the data say of each statement about their figure."""
+    figure = results.experiment.figure
+    tried = _STATEMENTS.get(figure)
+    if tried is None:
+        return []
+    return [Finding(figure, *verdict) for verdict in tried(results, summary)]
+
+
+def _below_zero(interval: Interval | Estimate) -> bool:
+    return bool(interval.high < 0)
+
+
+def _above_zero(interval: Interval | Estimate) -> bool:
+    return bool(interval.low > 0)
+
+
+def _best_difference(first: RuleSummary, second: RuleSummary) -> Estimate:
+    return best_difference(first.aucs, second.aucs, np.random.default_rng(0))
+
+
+def _told(estimate: Estimate) -> str:
+    value, low, high = (number(float(x), "+.2f") for x in estimate)
+    return f"{value} [{low}, {high}]"
+
+
+def _figure2(results: Results, summary: Summary) -> Iterator[Verdict]:
+    few, many = results.experiment.actions[0], results.experiment.actions[-1]
+    growth = {
+        name: summary[many][name].best_aucs - summary[few][name].best_aucs
+        for name in ("expected_sarsa", "qv_learning")
+    }
+    slower = paired_difference(growth["qv_learning"], growth["expected_sarsa"])
+    yield (
+        "QV-learning's best AUC grows more slowly with |A| than Expected Sarsa's",
+        _below_zero(slower),
+        f"from |A| = {few} to {many} it grows by {mean_interval(growth['qv_learning'])} points "
+        f"against {mean_interval(growth['expected_sarsa'])}; difference {slower}",
+    )
+    qv, sarsa = summary[many]["qv_learning"], summary[many]["expected_sarsa"]
+    later = paired_difference(sarsa.curves[:, -1], qv.curves[:, -1])
+    yield (
+        "Expected Sarsa obtains the more accurate solution in the end",
+        _below_zero(later),
+        f"error after {results.experiment.steps:,} steps at |A| = {many}: "
+        f"{sarsa.final_error} % against {qv.final_error} %; difference {later}",
+    )
+
+
+def _figure3(results: Results, summary: Summary) -> Iterator[Verdict]:
+    many = results.experiment.actions[-1]
+    q, qvmax, corrected = (summary[many][name] for name in ("q_learning", "qvmax", "bc_qvmax"))
+    above = paired_difference(qvmax.curves[:, -1], corrected.curves[:, -1])
+    three_quarters = 3 * (qvmax.curves.shape[1] - 1) // 4
+    still = mean_interval(qvmax.curves[:, three_quarters] - qvmax.curves[:, -1])
+    yield (
+        "QVMAX levels off far from zero; BC-QVMAX and Q-learning do not",
+        _above_zero(above)
+        and still.mean < 0.05 * (100 - qvmax.final_error.mean)
+        and max(q.final_error.mean, corrected.final_error.mean) < qvmax.final_error.mean / 4,
+        f"final error at |A| = {many}: QVMAX {qvmax.final_error} % (the last quarter of the "
+        f"steps took off {still} points), BC-QVMAX {corrected.final_error} %, "
+        f"Q-learning {q.final_error} %",
+    )
+    step_sizes = results.experiment.step_sizes
+    cells = results.cells[many]
+    gap = np.abs(cells["bc_qvmax"].percent - cells["q_learning"].percent)
+    yield (
+        "At step size 1 BC-QVMAX equals Q-learning (in the paper: but for a delay)",
+        bool(step_sizes[-1] == 1 and gap[:, -1].max() <= 1e-3),
+        f"largest difference of any seed at any step, |A| = {many}: "
+        f"{gap[:, -1].max():.2g} points at α = {step_sizes[-1]:g}",
+    )
+    lags = [
+        _above_zero(paired_difference(corrected.aucs[:, k], q.aucs[:, k]))
+        for k in range(len(step_sizes) - 1)
+    ]
+    yield (
+        "For all smaller step sizes BC-QVMAX lags behind Q-learning",
+        all(lags),
+        f"its AUC is the larger one at {sum(lags)} of {len(lags)} step sizes below 1, |A| = {many}",
+    )
+
+
+def _figure5(results: Results, summary: Summary) -> Iterator[Verdict]:
+    ahead = {
+        rule: {
+            n: _best_difference(by_rule[rule], by_rule["q_learning"])
+            for n, by_rule in summary.items()
+        }
+        for rule in NAMES
+    }
+    yield (
+        "Both dueling methods beat Q-learning by far",
+        all(_below_zero(i) for by_size in ahead.values() for i in by_size.values()),
+        "; ".join(
+            f"{NAMES[rule]} − Q-learning: "
+            + ", ".join(f"{_told(i)} at |A| = {n}" for n, i in by_size.items())
+            for rule, by_size in ahead.items()
+        ),
+    )
+    many = results.experiment.actions[-1]
+    step_sizes = results.experiment.step_sizes
+    unstable = {
+        rule: [float(a) for a, n in zip(step_sizes, summary[many][rule].diverged, strict=True) if n]
+        for rule in NAMES
+    }
+    yield (
+        "AV-learning becomes unstable at a step size of 0.5",
+        all(alphas and 0.4 < min(alphas) < 0.62 for alphas in unstable.values()),
+        f"least step size with a diverged run at |A| = {many}: "
+        + ", ".join(f"{NAMES[r]} {f'{min(a):.3g}' if a else 'none'}" for r, a in unstable.items()),
+    )
+    duel = {
+        n: _best_difference(by_rule["hard_rdq"], by_rule["dueling_q"])
+        for n, by_rule in summary.items()
+    }
+    wins = [n for n, interval in duel.items() if _below_zero(interval)]
+    yield (
+        "Hard RDQ is ahead of Dueling Q-learning in a small majority of the settings",
+        2 * len(wins) > len(duel),
+        f"ahead at |A| ∈ {wins}; Hard RDQ − Dueling Q-learning: "
+        + ", ".join(f"{_told(interval)} at |A| = {n}" for n, interval in duel.items()),
+    )
+
+
+def _figure5_soft(results: Results, summary: Summary) -> Iterator[Verdict]:
+    many = results.experiment.actions[-1]
+    by_rule = summary[many]
+    soft = [name for name in results.rules if name.startswith("soft_rdq")]
+    noise = {name: _scatter(by_rule[name].curves) for name in ("hard_rdq", *soft)}
+    louder = paired_difference(noise[soft[-1]], noise["hard_rdq"])
+    worse = {name: _best_difference(by_rule[name], by_rule["hard_rdq"]) for name in soft}
+    beta = lambda name: f"β = {float(name.partition('beta-')[2]):g}"
+    yield (
+        "Soft RDQ is noisy in the tabular setting",
+        _above_zero(louder),
+        f"at |A| = {many}, over the last quarter, the error of a run scatters about its trend by "
+        f"{mean_interval(noise['hard_rdq'])} points with Hard RDQ and by "
+        + ", ".join(f"{mean_interval(noise[name])} ({beta(name)})" for name in soft)
+        + "; but what makes it worse is its bias: AUC − Hard RDQ's "
+        + ", ".join(f"{_told(i)} ({beta(name)})" for name, i in worse.items())
+        + ", final errors "
+        + ", ".join(f"{by_rule[name].final_error} %" for name in soft),
+    )
+
+
+def _scatter(curves: np.ndarray) -> np.ndarray:
+    """``[seeds, points] -> [seeds]``: standard deviation about a line, over the last quarter."""
+    late = curves[:, 3 * (curves.shape[1] - 1) // 4 :].astype(float)
+    t = np.arange(late.shape[1]) - (late.shape[1] - 1) / 2
+    level = late.mean(axis=1, keepdims=True)
+    slope = (late * t).sum(axis=1, keepdims=True) / (t**2).sum()
+    return (late - level - slope * t).std(axis=1)
+
+
+_STATEMENTS: dict[str, Callable[[Results, Summary], Iterator[Verdict]]] = {
+    "figure2": _figure2,
+    "figure3": _figure3,
+    "figure5": _figure5,
+    "figure5-soft": _figure5_soft,
+}

@@ -1,8 +1,0 @@
-"""The documentation's numbers and pictures, derived from ``results/``.
-
-    python -m qduet.reproduction             # writes the tables and draws the pictures anew
-    python -m qduet.reproduction --check     # exit code 1 if a table is not what the data say
-
-`protocols` tables what the two protocols and their parts do, `tables` collects every table by name,
-`documents` puts them between their markers.
-"""

@@ -1,0 +1,1 @@
+"""Directories of runs as tables, the published scores, and the comparison of agents."""

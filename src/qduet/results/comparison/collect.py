@@ -1,0 +1,261 @@
+"""From directories of runs to curves that may be compared: one vector per run, at the same steps.
+
+    collection = collect([source(text) for text in ("out/breakout", "out/seaquest")])
+    collection.curves["Breakout", "rdq"].values[:, -1].mean()
+
+Directories of one game are put together: agents side by side, and one agent's seeds too, if its
+settings are the same everywhere. What must not be mixed is refused.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qduet.core.errors import InputError, unknown_name
+from qduet.results import published, runs
+from qduet.results.runs import Runs
+
+METRICS = runs.PUBLISHED + runs.DIAGNOSTICS
+
+
+class Source(NamedTuple):
+    """A directory of runs and the name the user gave it, if any."""
+
+    runs: Runs
+    name: str | None = None
+
+
+class Curves(NamedTuple):
+    """One agent's runs of one game."""
+
+    seeds: np.ndarray
+    """int[seeds]"""
+    values: np.ndarray
+    """float[seeds, points]"""
+
+    @property
+    def last(self) -> np.ndarray:
+        """The values at the step of the comparison, ``[seeds]``."""
+        return self.values[:, -1]
+
+
+@dataclasses.dataclass(frozen=True)
+class Collection:
+    """The runs that are compared."""
+
+    metric: str
+    steps: np.ndarray
+    """int[points]: where every run has a value, up to the step of the comparison."""
+    curves: dict[tuple[str, str], Curves]
+    """By game and agent."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know: what was left out, and why."""
+    normalisable: bool = True
+    """Whether all games are those of the published scores, in their version."""
+
+    @property
+    def at(self) -> int:
+        """The step of the comparison."""
+        return int(self.steps[-1])
+
+    @property
+    def games(self) -> tuple[str, ...]:
+        """The games, in alphabetical order."""
+        return tuple(sorted({game for game, _ in self.curves}))
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The agents, in the order of their first directory."""
+        return tuple(dict.fromkeys(agent for _, agent in self.curves))
+
+    def agents_of(self, game: str) -> tuple[str, ...]:
+        """The agents that have runs of `game`."""
+        return tuple(agent for agent in self.agents if (game, agent) in self.curves)
+
+    @property
+    def everywhere(self) -> tuple[str, ...]:
+        """The agents that have runs of every game."""
+        return tuple(
+            agent
+            for agent in self.agents
+            if all((game, agent) in self.curves for game in self.games)
+        )
+
+
+def sources(text: str) -> list[Source]:
+    """What ``DIR`` or ``NAME=DIR`` stands for: a directory of runs, or all those in it."""
+    if not text:
+        raise InputError("an empty text names no file or directory")
+    name, equals, rest = text.partition("=")
+    named = bool(equals) and not Path(text).exists()
+    if named and not (name and rest):
+        raise InputError(f"'{text}' is neither a directory nor NAME=DIR")
+    place = Path(rest if named else text)
+    found = runs.find([place])
+    return [Source(runs.load(directory), name if named else None) for directory in found]
+
+
+def collect(
+    given: Sequence[Source], *, metric: str = "return_mean", at: int | None = None
+) -> Collection:
+    """The runs of all sources, at the steps that all of them have, up to `at` if it is given."""
+    if metric not in METRICS:
+        raise unknown_name("metric", metric, METRICS)
+    cells: dict[tuple[str, str], list[_Part]] = {}
+    settings: dict[str, tuple[Source, dict[str, Any]]] = {}
+    protocols = {_protocol(source) for source in given if source.name is None}
+    _check_games(given)
+    for source in given:
+        if metric not in source.runs.table:
+            raise InputError(f"{source.runs.directory} has no column {metric}")
+        for agent in source.runs.config["agents"]:
+            suffix = source.name or (_protocol(source) if len(protocols) > 1 else None)
+            label = agent["label"] + (f"@{suffix}" if suffix else "")
+            _check_settings(settings, label, source, agent)
+            part = _Part(source.runs, source.runs.scores(agent["label"], metric))
+            cells.setdefault((source.runs.game, label), []).append(part)
+    steps = _common_steps(cells, metric)
+    if at is not None and at not in steps:
+        known = ", ".join(f"{step:,}" for step in steps)
+        raise InputError(f"--at {at}: not all runs have an evaluation there; they have {known}")
+    steps = steps if at is None else steps[steps <= at]
+    curves = {key: _merged(key, parts, steps) for key, parts in cells.items()}
+    collection = Collection(metric, steps, curves)
+    notes = _notes_on_sources(given, settings, steps[-1] if at is None else None)
+    return dataclasses.replace(
+        collection,
+        notes=notes + _notes_on_runs(collection),
+        normalisable=all(published.covers(source.runs.config) for source in given),
+    )
+
+
+class _Part(NamedTuple):
+    """An agent's runs in one directory."""
+
+    runs: Runs
+    scores: runs.Scores
+
+
+def _protocol(source: Source) -> str:
+    return str(source.runs.config.get("protocol"))
+
+
+def _check_games(given: Sequence[Source]) -> None:
+    """Refuses two versions of one game: they have other actions, and are not one task."""
+    first: dict[str, Source] = {}
+    for source in given:
+        there = first.setdefault(source.runs.game, source)
+        envs = [s.runs.config.get("env") for s in (there, source)]
+        if envs[0] != envs[1]:
+            raise InputError(
+                f"{there.runs.directory} is of {envs[0]} and {source.runs.directory} of {envs[1]}; "
+                "compare runs of one version of a game"
+            )
+
+
+def _check_settings(
+    known: dict[str, tuple[Source, dict[str, Any]]], label: str, source: Source, agent: Any
+) -> None:
+    """Refuses a label that stands for two different agents, or for two kinds of evaluation."""
+    config = source.runs.config
+    settings = {**agent, "protocol": config.get("protocol"), "episodes": config.get("episodes")}
+    first, there = known.setdefault(label, (source, settings))
+    for key in sorted(there.keys() | settings.keys()):
+        if there.get(key) != settings.get(key):
+            a, b = first.runs.directory, source.runs.directory
+            raise InputError(
+                f"{a} and {b} both hold '{label}', but {key} is {there.get(key)} there and "
+                f"{settings.get(key)} here; tell them apart: qduet compare first={a} second={b}"
+            )
+
+
+def _common_steps(cells: dict[tuple[str, str], list[_Part]], metric: str) -> np.ndarray:
+    """The steps at which every run has a finite value."""
+    common: set[int] | None = None
+    for (game, label), parts in cells.items():
+        for part in parts:
+            finite = np.isfinite(part.scores.values).all(axis=0)
+            here = set(part.scores.steps[finite].tolist())
+            if not len(part.scores.seeds) or not here:
+                raise InputError(
+                    f"{part.runs.directory} has no evaluation of '{label}' on {game} with a value "
+                    f"of {metric} for every seed; train it further, or leave it out"
+                )
+            common = here if common is None else common & here
+    if not common:
+        raise InputError(f"no evaluation has a value of {metric} for all runs: steps differ")
+    return np.array(sorted(common))
+
+
+def _merged(key: tuple[str, str], parts: list[_Part], steps: np.ndarray) -> Curves:
+    """The runs of all parts, by seed; a seed that comes twice is refused."""
+    where: dict[int, Path] = {}
+    for part in parts:
+        for seed in part.scores.seeds.tolist():
+            if seed in where:
+                raise InputError(
+                    f"seed {seed} of '{key[1]}' on {key[0]} is both in {where[seed]} and in "
+                    f"{part.runs.directory}; give every run once"
+                )
+            where[seed] = part.runs.directory
+    seeds = np.concatenate([part.scores.seeds for part in parts])
+    values = [part.scores.values[:, np.isin(part.scores.steps, steps)] for part in parts]
+    order = np.argsort(seeds)
+    return Curves(seeds[order], np.concatenate(values)[order])
+
+
+def _notes_on_sources(
+    given: Sequence[Source], settings: dict[str, tuple[Source, dict[str, Any]]], at: int | None
+) -> tuple[str, ...]:
+    notes = []
+    for held in (source.runs for source in given):
+        alone = runs.left_out(held.directory)
+        notes += [alone] if alone else []
+        last, end = int(held.table["step"].max()), held.config["steps"]
+        if not held.finished:
+            done = int((held.table["step"] == end).sum())
+            count = len(held.agents) * len(held.config["seeds"])
+            notes.append(
+                f"{held.directory} is unfinished: {done} of its {count} runs have reached "
+                f"step {end:,}."
+            )
+        if at is not None and last > at:
+            notes.append(
+                f"{held.directory} goes on to step {last:,}; step {at:,} is the last that all "
+                "runs have."
+            )
+    episodes = sorted({str(setting.get("episodes")) for _, setting in settings.values()})
+    if len(episodes) > 1:
+        notes.append(f"Numbers of episodes per evaluation differ: {', '.join(episodes)}.")
+    return tuple(notes)
+
+
+def note_on_steps(steps: np.ndarray) -> list[str]:
+    """That a curve through two evaluations says nothing about what is between, if it is one."""
+    if len(steps) != 2:
+        return []
+    return [
+        f"Two evaluations only (at {steps[0]:,} and {steps[1]:,} steps): what is between is a "
+        "straight line, and the mean over training the mean of the two."
+    ]
+
+
+def _notes_on_runs(collection: Collection) -> tuple[str, ...]:
+    notes = []
+    partial = [agent for agent in collection.agents if agent not in collection.everywhere]
+    if partial:
+        notes.append(f"Not in every game, so not in the aggregates: {', '.join(partial)}.")
+    for agent in collection.everywhere:
+        counts = [len(collection.curves[game, agent].seeds) for game in collection.games]
+        if len(set(counts)) > 1:
+            notes.append(
+                f"'{agent}' has {min(counts)} to {max(counts)} seeds per game; pooled aggregates "
+                "(IQM, profile) count runs, not games."
+            )
+    notes += note_on_steps(collection.steps)
+    if any(len(curves.seeds) < 2 for curves in collection.curves.values()):
+        notes.append("A single seed gives no interval and no test; they are left empty.")
+    return tuple(notes)

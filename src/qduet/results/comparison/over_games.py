@@ -1,0 +1,122 @@
+"""The numbers of all games together, after Agarwal et al. (2021).
+
+    normalised score = return / published mean return of DQN on that game after 10M steps
+
+0 is no reward at all (no MinAtar reward is negative) and 1 is the published DQN. Both ends were
+fixed before any run was seen and are the same in every comparison: a score does not change with the
+company it is in, and its interval need not account for an estimated unit. P(X > Y) needs no unit.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from qduet import stats
+from qduet.results import published
+from qduet.results.comparison.by_game import Resampling, area, pairs_of
+from qduet.results.comparison.collect import Collection
+from qduet.stats import Estimate
+
+THRESHOLDS = 101
+"""Points of a performance profile."""
+
+
+class Overall(NamedTuple):
+    """One agent over all games, in normalised scores."""
+
+    agent: str
+    iqm: Estimate
+    """Of all runs of all games."""
+    mean: Estimate
+    """Mean over games of the mean over seeds."""
+    auc: Estimate
+    """IQM of the mean over training."""
+
+
+class OverallPair(NamedTuple):
+    """P(X > Y), averaged over games."""
+
+    x: str
+    y: str
+    improvement: Estimate
+
+
+class Line(NamedTuple):
+    """One agent's curve over all games with its band; ``[points]`` each."""
+
+    agent: str
+    x: np.ndarray
+    y: Estimate
+
+
+Normalised = dict[str, list[np.ndarray]]
+"""For each agent that plays every game: its normalised curves ``[seeds, points]`` by game."""
+
+
+def unit(game: str) -> float:
+    """The return whose normalised score is 1."""
+    return float(published.scores(game, "dqn").values[:, -1].mean())
+
+
+def normalised(collection: Collection) -> Normalised:
+    """Normalised scores; none if the metric is not the mean return, or a game has no unit."""
+    if collection.metric != "return_mean" or not collection.normalisable:
+        return {}
+    units = {game: unit(game) for game in collection.games}
+    return {
+        agent: [collection.curves[game, agent].values / units[game] for game in collection.games]
+        for agent in collection.everywhere
+    }
+
+
+def overall(
+    collection: Collection, scores: Normalised, resampling: Resampling
+) -> tuple[Overall, ...]:
+    """One summary for each agent that plays every game."""
+    pooled_iqm = stats.pooled(stats.iqm)
+    summaries = []
+    for agent, curves in scores.items():
+        last = [game[:, -1] for game in curves]
+        areas = [area(collection.steps, game) for game in curves]
+        summaries.append(
+            Overall(
+                agent,
+                iqm=resampling.estimate(last, pooled_iqm),
+                mean=resampling.estimate(last, stats.mean_of_strata),
+                auc=resampling.estimate(areas, pooled_iqm),
+            )
+        )
+    return tuple(summaries)
+
+
+def overall_pairs(
+    collection: Collection, resampling: Resampling, baseline: str | None
+) -> tuple[OverallPair, ...]:
+    """P(X > Y) for each pair of agents that play every game."""
+    last = lambda agent: [collection.curves[game, agent].last for game in collection.games]
+    return tuple(
+        OverallPair(x, y, resampling.estimate([*last(x), *last(y)], stats.improvement))
+        for x, y in pairs_of(collection.everywhere, baseline)
+    )
+
+
+def profile(scores: Normalised, resampling: Resampling) -> tuple[Line, ...]:
+    """Fraction of runs with a normalised score above τ, for τ from 0 to the best run's score."""
+    last = {agent: [game[:, -1] for game in curves] for agent, curves in scores.items()}
+    best = max((float(game.max()) for games in last.values() for game in games), default=1.0)
+    thresholds = np.linspace(0.0, max(1.0, best), THRESHOLDS)
+    statistic = stats.profile(thresholds)
+    return tuple(
+        Line(agent, thresholds, resampling.estimate(games, statistic))
+        for agent, games in last.items()
+    )
+
+
+def sample_efficiency(
+    collection: Collection, scores: Normalised, resampling: Resampling
+) -> tuple[Line, ...]:
+    """IQM of the normalised scores of all runs of all games, at each step."""
+    return tuple(
+        Line(agent, collection.steps, resampling.estimate(games, stats.pooled(stats.iqm)))
+        for agent, games in scores.items()
+    )

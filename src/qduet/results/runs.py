@@ -1,0 +1,287 @@
+"""Deep results on disk: one directory for all runs of one training command.
+
+    config.json       every setting, and the versions, commit and device of the start
+    evaluations.csv   one row per run and evaluation, never averaged
+    SHA256SUMS        of both, as ``sha256sum --check`` reads it
+    weights/          ``AGENT-SEED.safetensors``: the weights of each run at the end
+    checkpoint/       the whole state, to continue from; nothing here reads it
+
+    runs = load(Path("out/breakout"))
+    runs.scores("rdq").values[:, -1].mean()        # over seeds, at the last evaluation
+
+A run is an agent (by its label) and a seed. The labels of a directory are its own: ``rdq``, or
+``rdq-beta-0.01`` where a command trains one agent with several settings.
+"""
+
+import csv
+import dataclasses
+import hashlib
+import io
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from qduet.core.errors import InputError, parse_json, unknown_name
+from qduet.core.files import to_json, write_atomically
+
+FORMAT = 1
+CONFIG, EVALUATIONS, SUMS = "config.json", "evaluations.csv", "SHA256SUMS"
+
+KEYS = ("game", "agent", "seed", "step")
+"""What names a row."""
+
+PUBLISHED = (
+    "return_mean",
+    "return_median",
+    "return_std",
+    "return_max",
+    "return_min",
+    "q_value_mean",
+    "q_overestimation",
+    "discounted_return_mean",
+    "train_q_mean",
+    "train_loss_mean",
+    "elapsed_seconds",
+)
+"""The columns of the published scores, in their order and meaning."""
+
+DIAGNOSTICS = (
+    "v_rms",
+    "adv_rms",
+    "mean_adv_abs",
+    "episode_length_mean",
+    "episodes_cut",
+    "train_total_loss_mean",
+    "frames_per_second",
+    "mean_adv",
+)
+"""What we log besides; files from before a column was added do not have it."""
+
+COLUMNS = KEYS + PUBLISHED + DIAGNOSTICS
+
+Row = Mapping[str, Any]
+"""One evaluation of one run: a value for each of `COLUMNS` (None or NaN: not known)."""
+
+
+class Scores(NamedTuple):
+    """One column of one agent's runs."""
+
+    seeds: np.ndarray
+    """int[seeds]"""
+    steps: np.ndarray
+    """int[evaluations]"""
+    values: np.ndarray
+    """float[seeds, evaluations]"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Runs:
+    """What a directory holds."""
+
+    directory: Path
+    config: dict[str, Any]
+    table: dict[str, np.ndarray]
+    """Each column of the CSV, one entry per row."""
+
+    @property
+    def game(self) -> str:
+        """The game's name, as in the published scores: ``Breakout``."""
+        return str(self.config["game"])
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The labels of the agents, in the order of the command."""
+        return tuple(agent["label"] for agent in self.config["agents"])
+
+    @property
+    def commits(self) -> dict[int, str]:
+        """The commit at work from a step on: at 0 the one that began (`qduet.jobs.resuming`)."""
+        origin = self.config.get("provenance") or {}
+        changes = [{**origin, "step": 0}, *origin.get("continued", [])]
+        return {int(x["step"]): str(x.get("commit") or "unknown") for x in changes}
+
+    @property
+    def finished(self) -> bool:
+        """Whether every run has its last evaluation."""
+        last = self.table["step"] == self.config["steps"]
+        return int(last.sum()) == len(self.agents) * len(self.config["seeds"])
+
+    def scores(self, agent: str, column: str = "return_mean") -> Scores:
+        """A column of `agent`'s runs, at the evaluations that all of them have."""
+        if agent not in self.agents:
+            raise unknown_name("agent", agent, self.agents)
+        if column not in self.table:
+            raise InputError(f"{self.directory} has no column {column}")
+        return scores_of(self.table, self.table["agent"] == agent, column)
+
+    def uncentred(self, agent: str, column: str) -> Scores:
+        """A column of predicted values with the mean advantage left in: V + A − mean(A) is V + A.
+
+        Files from before `mean_adv` was logged have its size alone; it is then taken to be
+        positive, as it is in the recorded play of those runs (Breakout's).
+        """
+        known = "mean_adv" if "mean_adv" in self.table else "mean_adv_abs"
+        values, mean_adv = self.scores(agent, column), self.scores(agent, known)
+        return values._replace(values=values.values + mean_adv.values)
+
+
+def scores_of(table: Mapping[str, np.ndarray], mine: np.ndarray, column: str) -> Scores:
+    """A column of the rows that `mine` marks, at the steps that all of their seeds have."""
+    seeds, row = np.unique(table["seed"][mine], return_inverse=True)
+    steps, at = np.unique(table["step"][mine], return_inverse=True)
+    values = np.full((len(seeds), len(steps)), np.nan)
+    values[row, at] = table[column][mine]
+    there = np.zeros_like(values, dtype=bool)
+    there[row, at] = True
+    complete = there.all(axis=0)
+    return Scores(seeds, steps[complete], values[:, complete])
+
+
+WANTED = "give the --out directory of a qduet train command"
+
+
+def find(directories: Sequence[Path]) -> list[Path]:
+    """The directories of runs among and in `directories`; ``results/figure6`` is all games."""
+    found = []
+    for directory in directories:
+        if not directory.is_dir():
+            what = "is not a directory" if directory.exists() else "does not exist"
+            raise InputError(f"{directory} {what}; {WANTED}")
+        inside = sorted(path.parent for path in directory.glob(f"*/{CONFIG}"))
+        if not inside and not (directory / CONFIG).exists():
+            places = sorted({str(path.parent) for path in below(directory)})
+            remedy = f"there are some in {' and '.join(places)}" if places else WANTED
+            raise InputError(
+                f"{directory} holds no training runs, nor do the directories in it; {remedy}"
+            )
+        found += [directory] if (directory / CONFIG).exists() else inside
+    return found
+
+
+def below(directory: Path) -> list[Path]:
+    """The directories of runs in `directory` and in the directories in it."""
+    files = [*directory.glob(f"*/{CONFIG}"), *directory.glob(f"*/*/{CONFIG}")]
+    return sorted(path.parent for path in files)
+
+
+def left_out(directory: Path) -> str | None:
+    """What to say of runs below a directory that `find` takes for its own runs alone."""
+    others = below(directory) if (directory / CONFIG).exists() else []
+    if not others:
+        return None
+    return f"Only the runs of {directory} itself are read; those in {others[0]} are left out."
+
+
+def write(directory: Path, config: Mapping[str, Any], rows: Sequence[Row]) -> None:
+    """Writes (or overwrites) what `load` reads."""
+    text = to_json(config) + "\n"
+    table = to_csv(rows)
+    write_atomically(directory / CONFIG, text.encode())
+    write_atomically(directory / EVALUATIONS, table.encode())
+    lines = [f"{_digest(text)}  {CONFIG}", f"{_digest(table)}  {EVALUATIONS}", ""]
+    write_atomically(directory / SUMS, "\n".join(lines).encode())
+
+
+def to_csv(rows: Sequence[Row]) -> str:
+    """The rows under a header, numbers with nine digits (enough for a float32)."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([[_cell(row.get(name)) for name in COLUMNS] for row in rows])
+    return buffer.getvalue()
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float | np.floating) and np.isnan(value)):
+        return ""
+    return f"{value:.9g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def load(directory: Path | str, *, check: bool = True) -> Runs:
+    """The runs of a directory; `check` compares its files with their checksums."""
+    directory = Path(directory)
+    texts = _unedited(directory) if check else _texts(directory)
+    damaged = InputError(f"{directory} is damaged: its files are not what qduet train writes")
+    try:
+        runs = Runs(directory, parse_json(texts[CONFIG]), read_table(texts[EVALUATIONS]))
+        written = runs.config["format"]
+    except (ValueError, KeyError, TypeError, csv.Error):
+        raise damaged from None
+    if written != FORMAT:
+        raise InputError(
+            f"{directory} is of format {written}, not {FORMAT}: another version of qduet wrote it"
+        )
+    try:
+        _ = runs.finished, runs.commits
+        sound = is_sound(runs.config)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise damaged from None
+    if not sound:
+        raise damaged
+    return runs
+
+
+def is_sound(config: Mapping[str, Any]) -> bool:
+    """Whether the settings that every reader relies on are of their types."""
+    labels, seeds = [agent["label"] for agent in config["agents"]], config["seeds"]
+    return (
+        bool(labels and seeds)
+        and isinstance(config["game"], str)
+        and all(isinstance(label, str) for label in labels)
+        and all(type(number) is int for number in (config["steps"], *seeds))
+    )
+
+
+def _texts(directory: Path) -> dict[str, str]:
+    return {name: _read(directory, name) for name in (CONFIG, EVALUATIONS)}
+
+
+def _unedited(directory: Path) -> dict[str, str]:
+    """The files, with the checksums they should have; one that writes them is given a moment."""
+    for pause in (0.1, 0.3, 0.0):
+        texts = _texts(directory)
+        edited = _edited(texts, _read(directory, SUMS))
+        if not edited:
+            return texts
+        time.sleep(pause)
+    raise InputError(
+        f"{directory / edited[0]} is not as qduet train wrote it (its checksum differs); "
+        "restore the file, or train again in another directory"
+    )
+
+
+def _read(directory: Path, name: str) -> str:
+    try:
+        return (directory / name).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(
+            f"{directory} holds no training runs ({name} is missing); "
+            "give the --out directory of a qduet train command"
+        ) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {directory / name}: {error}") from None
+
+
+def _edited(texts: Mapping[str, str], written: str) -> list[str]:
+    """The files that are not as `written`, the text of `SUMS`, says."""
+    lines = (line.split() for line in written.splitlines())
+    sums = {line[1]: line[0] for line in lines if len(line) == 2}
+    return [name for name, text in texts.items() if sums.get(name) != _digest(text)]
+
+
+def read_table(text: str) -> dict[str, np.ndarray]:
+    """The columns of a CSV of evaluations: strings, whole numbers, or floats (empty: NaN)."""
+    rows = list(csv.DictReader(io.StringIO(text)))
+    if any(None in row or None in row.values() for row in rows):
+        raise ValueError("a row has more or fewer values than there are columns")
+    kinds: dict[str, Any] = {"game": str, "agent": str, "seed": int, "step": int}
+    names = rows[0].keys() if rows else COLUMNS
+    number = lambda cell: float(cell) if cell else np.nan
+    return {name: np.array([kinds.get(name, number)(row[name]) for row in rows]) for name in names}

@@ -1,0 +1,1 @@
+"""Results as pictures: matplotlib figures, the report page, the player of recordings."""

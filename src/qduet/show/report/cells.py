@@ -1,0 +1,139 @@
+"""Tabular experiments as they lie on disk, whatever rules they hold.
+
+    for loaded in load(Path("out/figure5"), [read(path) for path in paths]):
+        loaded.summary[18]["hard_rdq"].best.auc
+
+A cell brings its own settings, so a figure can hold rules that nobody here has heard of, lack
+some of its cells, or be an experiment that is not in the paper at all.
+"""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from qduet.core.errors import InputError, read_json
+from qduet.core.files import open_cell
+from qduet.paper.figures import FIGURES
+from qduet.paper.findings import Finding, findings
+from qduet.tabular.experiments import SHARED, TabularExperiment
+from qduet.tabular.rules import RULES
+from qduet.tabular.running import ABOUT, Results
+from qduet.tabular.summary import Summary, summarise_all
+from qduet.tabular.sweep import Curves
+
+
+class Loaded(NamedTuple):
+    """One tabular experiment as it was found."""
+
+    folder: Path
+    results: Results
+    summary: Summary
+    findings: list[Finding]
+    files: dict[tuple[int, str], Path]
+    """By |A| and rule."""
+    versions: dict[str, str]
+
+    @property
+    def declared(self) -> TabularExperiment | None:
+        """The figure of the paper that it is, at whatever scale."""
+        experiment = self.results.experiment
+        return _declared(experiment.figure, experiment.problem_id)
+
+    @property
+    def known(self) -> bool:
+        """Whether it is one of the paper's figures, complete and at the paper's scale."""
+        return self.declared is not None and _is_whole(self.results, self.declared)
+
+
+class CellFile(NamedTuple):
+    """One cell as it was read."""
+
+    path: Path
+    curves: Curves
+    settings: dict[str, Any]
+
+
+def read(path: Path) -> CellFile:
+    """The cell in a file, or `InputError`."""
+    arrays, settings = open_cell(path)
+    wanted = {*SHARED, "num_actions", "rule", "versions"}
+    if set(arrays) != set(Curves._fields) or not wanted <= set(settings):
+        raise InputError(f"{path} is not a cell of a tabular sweep")
+    return CellFile(path, Curves(**arrays), settings)
+
+
+def title(folder: Path) -> str | None:
+    """What the experiment in a folder is called by who ran it, or None; or `InputError`."""
+    path = folder / ABOUT
+    if not path.exists():
+        return None
+    found = read_json(path).get("title")
+    text = " ".join(found.split()) if isinstance(found, str) else "\0"
+    if not text.isprintable():
+        raise InputError(f"{path} is damaged: it holds no title")
+    return text or None
+
+
+def load(folder: Path, files: list[CellFile], title: str | None = None) -> list[Loaded]:
+    """The experiments that `files` belong to: one for each set of shared settings.
+
+    One that is not the paper's is called `title`, or what its folder is called.
+    """
+    kinds: dict[str, list[CellFile]] = {}
+    for file in files:
+        kinds.setdefault(json.dumps([file.settings[k] for k in SHARED]), []).append(file)
+    return [_experiment(folder, of_a_kind, title) for of_a_kind in kinds.values()]
+
+
+def _experiment(folder: Path, found: list[CellFile], title: str | None) -> Loaded:
+    shared = {key: found[0].settings[key] for key in SHARED}
+    figure = folder.resolve().name  # "." has none
+    declared = _declared(figure, shared["problem"])
+    experiment = TabularExperiment(
+        figure=figure,
+        title=declared.title if declared else f"{title or figure} (not in the paper)",
+        rules=declared.rules if declared else (),
+        actions=tuple(sorted({file.settings["num_actions"] for file in found})),
+        **shared,
+    )
+    known = [spec.id for spec in experiment.rules]
+    present = {file.settings["rule"] for file in found}
+    rules = (*(r for r in known if r in present), *sorted(present - set(known), key=_rank))
+    cells: dict[int, dict[str, Curves]] = {n: {} for n in experiment.actions}
+    for rule in rules:
+        for file in found:
+            if file.settings["rule"] == rule:
+                cells[file.settings["num_actions"]][rule] = file.curves
+    results = Results(experiment, rules, cells)
+    summary = summarise_all(results)
+    whole = declared is not None and _is_whole(results, declared)
+    return Loaded(
+        folder,
+        results,
+        summary,
+        findings(results, summary) if whole else [],
+        {(f.settings["num_actions"], f.settings["rule"]): f.path for f in found},
+        found[0].settings["versions"],
+    )
+
+
+def _declared(figure: str, problem: str) -> TabularExperiment | None:
+    """The paper's experiment of that name, if it is on that problem."""
+    found = FIGURES.get(figure)
+    return found if found and found.problem == problem else None
+
+
+def _rank(rule: str) -> tuple[int, str]:
+    """Built-in rules first, in the order in which they build on each other; then by name."""
+    family, names = rule.partition("-beta-")[0], list(RULES)
+    return names.index(family) if family in names else len(names), rule
+
+
+def _is_whole(results: Results, declared: TabularExperiment) -> bool:
+    """Whether `results` are the declared experiment with every cell of it, at full scale."""
+    here = results.experiment
+    same = here == dataclasses.replace(declared, protocol=here.protocol)
+    return same and all(
+        spec.id in by_rule for by_rule in results.cells.values() for spec in declared.rules
+    )

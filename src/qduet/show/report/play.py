@@ -1,0 +1,70 @@
+"""Recorded play on the page: the player with every recording that was found."""
+
+from pathlib import Path
+from typing import Any
+
+from qduet.core.errors import read_json
+from qduet.jobs import recording_file
+from qduet.results.published import title
+from qduet.show.player.page import embedded
+from qduet.show.report.chart import Fact, Part
+from qduet.show.report.html import Raw, code, details, el, table
+
+ORDER = ("rdq", "dueling_dqn", "dqn")
+
+LARGEST = 9_000_000
+"""Bytes of recordings that the page takes; it must stay below 15 MB."""
+
+
+def load(path: Path) -> dict[str, Any]:
+    """A recording as the document that the player reads, checked."""
+    recording_file.read(path)
+    document: dict[str, Any] = read_json(path)
+    return document
+
+
+def _place(label: str) -> int:
+    """RDQ first: its two value functions are both in use."""
+    return ORDER.index(label) if label in ORDER else len(ORDER)
+
+
+def show(documents: list[tuple[Path, dict[str, Any]]], name: str) -> Part:
+    """The player, and the table of what it plays."""
+    documents = sorted(documents, key=lambda item: (item[1]["game"], _place(item[1]["label"])))
+    kept: list[tuple[Path, dict[str, Any]]] = []
+    left: list[tuple[Path, dict[str, Any]]] = []
+    size = 0
+    for path, document in documents:
+        size += len(document["data"])
+        (kept if size <= LARGEST else left).append((path, document))
+    rows = [
+        [
+            title(d["game"]),
+            d["label"],
+            str(d["seed"]),
+            f"{d['step']:,}",
+            f"{d['score']:.7g}",
+            code(str(path)),
+        ]
+        for path, d in kept
+    ]
+    headings = ("game", "agent", "run", "trained for", "score", "file")
+    listed = table(headings, rows, caption="The recordings in this page")
+    note = None
+    if left:
+        names = ", ".join(str(path) for path, _ in left)
+        note = el("p", f"Too large to take along: {names}.", class_="missing")
+    html = el(
+        "section",
+        el("div", id="qduet-player", class_="player"),
+        note,
+        details("Recordings and their files", listed),
+        Raw(embedded([document for _, document in kept], "qduet-replays")),
+        id=name,
+        class_="item",
+    )
+    fact = Fact("run", f"Play: {len(kept)} recorded episodes", name)
+    data = [
+        {k: d[k] for k in ("game", "label", "seed", "step", "score", "sha256")} for _, d in kept
+    ]
+    return Part(html, {}, {name: data}, (fact,))

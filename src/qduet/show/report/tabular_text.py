@@ -1,0 +1,205 @@
+"""The words around the tabular charts: settings, verdicts, numbers, facts."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qduet.core.errors import read_json, reading
+from qduet.show.figures.style import look_of_rule
+from qduet.show.report.cells import Loaded
+from qduet.show.report.chart import Fact, Part
+from qduet.show.report.html import Raw, code, details, el, table
+from qduet.show.report.sources import inside
+from qduet.tabular.experiments import TabularExperiment
+from qduet.tabular.mdp import FOUR_STATE
+from qduet.tabular.summary import RuleSummary, first_rule
+from qduet.tabular.summary import table as summary_table
+
+
+def lead(shown: list[Loaded]) -> str:
+    """What the experiments of a page are about."""
+    of_the_paper = [loaded.results.experiment.problem_id in FOUR_STATE for loaded in shown]
+    where = "the paper’s 4-state problem" if any(of_the_paper) else "finite MDPs"
+    if any(of_the_paper) and not all(of_the_paper):
+        where += " and on others"
+    return (
+        f"Rules on {where}. An AUC is the mean of an error curve, in percent of the initial error: "
+        "less is better."
+    )
+
+
+def heading(loaded: Loaded) -> str:
+    """The figure by its number and title."""
+    experiment = loaded.results.experiment
+    number = experiment.figure.removeprefix("figure")
+    return f"Figure {number}: {experiment.title}" if loaded.declared else experiment.title
+
+
+def setting(experiment: TabularExperiment) -> str:
+    """How the experiment was run."""
+    seeds = f"{experiment.seeds} seeds" if experiment.seeds > 1 else "a single seed (no intervals)"
+    sizes = ", ".join(map(str, experiment.actions))
+    of_the_paper = experiment.problem_id in FOUR_STATE
+    return (
+        f"Problem “{_name(experiment.problem_id)}”, "
+        f"|A| {f'∈ {{{sizes}}}' if len(experiment.actions) > 1 else f'= {sizes}'}; "
+        f"{seeds}, {experiment.steps:,} steps, {len(experiment.step_sizes)} step sizes"
+        f"{f'; protocol={experiment.protocol}' if of_the_paper else ''}."
+    )
+
+
+def _name(problem: str) -> str:
+    """What a problem is called, without the digest that tells it from others."""
+    return re.sub(r"(?<=.)#[0-9a-f]{12}$", "", problem)
+
+
+def missing(loaded: Loaded) -> str:
+    """What the reader might expect to see here, and will not."""
+    experiment, notes = loaded.results.experiment, []
+    declared = loaded.declared
+    wanted = {spec.id for spec in declared.rules} if declared else set()
+    absent = [
+        f"{rule} at |A| = {n}"
+        for n in experiment.actions
+        for rule in dict.fromkeys((*loaded.results.rules, *sorted(wanted)))
+        if (n, rule) not in loaded.files
+    ]
+    if absent:
+        notes.append(f"No results of {', '.join(absent)}.")
+    own = [rule for rule in loaded.results.rules if declared and rule not in wanted]
+    if own:
+        notes.append(f"Not in the paper: {', '.join(own)}.")
+    if declared and not loaded.known:
+        notes.append(
+            "Not the paper's full experiment, so its statements are not judged on these data."
+        )
+    return " ".join(notes)
+
+
+def caption(loaded: Loaded) -> Raw:
+    """The text alternative: what the panels show, in sentences with the numbers."""
+    many = loaded.results.experiment.actions[-1]
+    rules = loaded.results.rules
+    parts = [
+        f"{look_of_rule(rule, rules).label} {_least(s)}{_lost(s)}"
+        for rule, s in loaded.summary[many].items()
+    ]
+    text = (
+        f"At |A| = {many} the least AUC is: {'; '.join(parts)}. "
+        "Left, the error during learning at each rule’s best step size, or at one of choice; "
+        f"{_other_panels(loaded)}. "
+        "Shading: 95 % intervals over seeds."
+    )
+    return el("figcaption", text)
+
+
+def _other_panels(loaded: Loaded) -> str:
+    step_sizes = "AUC against step size, with an open circle where runs diverged"
+    if len(loaded.results.experiment.actions) == 1:
+        return f"right, {step_sizes}"
+    return (
+        f"centre, {step_sizes}; right, the best AUC against |A|, with a cross for a step size "
+        "chosen on one half of the seeds and tried on the other"
+    )
+
+
+def _least(summary: RuleSummary) -> str:
+    if np.isinf(summary.best.auc.mean):
+        return "diverged at every step size"
+    return f"{summary.best.auc} % at α = {best_step_size(summary)}"
+
+
+def best_step_size(summary: RuleSummary) -> str:
+    """The best α, and whether one beyond the grid might be better."""
+    edge = ", edge of the grid" if summary.best_at_edge else ""
+    return f"{summary.best_step_size:.4f}{edge}"
+
+
+def _lost(summary: RuleSummary) -> str:
+    total = int(summary.diverged.sum())
+    return f" ({total} of {summary.aucs.size} runs over all step sizes diverged)" if total else ""
+
+
+def verdicts(loaded: Loaded) -> Raw | None:
+    """What the paper says of the figure, and whether it holds here."""
+    if not loaded.findings:
+        return None
+    items = []
+    for finding in loaded.findings:
+        verdict = "holds" if finding.holds else "does not hold"
+        mark = el("strong", verdict, class_="yes" if finding.holds else "no")
+        items.append(el("li", mark, f" {finding.claim}. ", el("span", finding.evidence + ".")))
+    return el("div", el("h4", "What the paper says of it"), el("ul", items, class_="verdicts"))
+
+
+def numbers(loaded: Loaded) -> Raw:
+    """The numbers of `qduet reproduce`, with the file of each."""
+    rows = []
+    for row in summary_table(loaded.summary):
+        file = loaded.files[row["actions"], row["rule"]]
+        rows.append(
+            [
+                str(row["actions"]),
+                row["rule"],
+                best_step_size(loaded.summary[row["actions"]][row["rule"]]),
+                str(row["auc"]),
+                str(row["auc_held_out"] or "–"),
+                str(row["auc_minus_first_rule"] or "–"),
+                str(row["final_error"]),
+                str(row["diverged_runs"]),
+                code(str(file.relative_to(loaded.folder))),
+            ]
+        )
+    headings = (
+        "|A|",
+        "rule",
+        "best α",
+        "AUC",
+        "AUC, α from other seeds",
+        f"AUC − that of {first_rule(loaded.summary)}",
+        "final error",
+        "diverged runs",
+        "file",
+    )
+    caption = (
+        f"In % of the initial error, ± half of the 95 % interval. Files{inside(loaded.folder)}"
+    )
+    return details("Numbers and their files", table(headings, rows, caption=caption, numeric=2))
+
+
+def facts(loaded: Loaded, name: str) -> tuple[Fact, ...]:
+    """What was run and what agrees, for the summary of the page."""
+    scale = ", at the paper’s scale" if loaded.known else ", not at the paper’s scale"
+    runs = sum(
+        curves.diverged_at.size for by in loaded.results.cells.values() for curves in by.values()
+    )
+    what = f"{heading(loaded)}: {runs:,} runs{scale if loaded.declared else ''}"
+    run = Fact("run", what, name, str(loaded.folder))
+    if not loaded.findings:
+        return (run,)
+    held = sum(finding.holds for finding in loaded.findings)
+    total = len(loaded.findings)
+    kind = "agrees" if held == total else "differs"
+    figure = heading(loaded).partition(":")[0]
+    one = "the one statement of the paper " + ("holds" if held else "does not hold")
+    told = one if total == 1 else f"{held} of {total} statements of the paper hold"
+    return run, Fact(kind, f"{figure}: {told}", name)
+
+
+def show_run(path: Path) -> Part:
+    """What the log of the last ``qduet reproduce`` says: how long, and on what machine."""
+    log = read_json(path)
+    with reading(path):
+        return Part(Raw(""), {}, {}, tuple(_run_facts(path, log)))
+
+
+def _run_facts(path: Path, log: dict[str, Any]) -> list[Fact]:
+    facts = []
+    if "seconds" in log:
+        what = ", ".join(map(str, log.get("figures", ())))
+        facts.append(Fact("time", f"{what}, the last run: {log['seconds']:.1f} s", None, str(path)))
+    known = [f"{key} {log[key]}" for key in ("device", "qduet", "jax", "python") if log.get(key)]
+    facts.append(Fact("where", f"Tabular experiments: {', '.join(known)}", None, str(path)))
+    return facts

@@ -1,0 +1,203 @@
+"""Running an experiment: what is on disk is read, what is missing is run.
+
+    >>> results = run(FIGURES["figure5"].small(), Path("out"))
+    >>> results.cells[18]["hard_rdq"].percent.shape  # [seeds, step sizes, points]
+    (4, 7, 5)
+
+A cell is read back only under the settings, rule and problem that made it.
+"""
+
+import contextlib
+import functools
+import re
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from qduet.core.digests import digest
+from qduet.core.errors import InputError
+from qduet.core.files import read_cell, to_json, write_atomically, write_cell
+from qduet.core.provenance import versions
+from qduet.tabular.experiments import SHARED, TabularExperiment
+from qduet.tabular.mdp import MDP, uniform_policy
+from qduet.tabular.rules import Rule, Transition
+from qduet.tabular.sweep import Curves, check_rules, default_workers, sweep
+
+ABOUT = "experiment.json"
+"""Beside the cells: what an experiment is called. No cell is refused for it."""
+
+
+class Results(NamedTuple):
+    """A finished experiment."""
+
+    experiment: TabularExperiment
+    rules: tuple[str, ...]
+    """Ids of all rules, those of the experiment first."""
+    cells: dict[int, dict[str, Curves]]
+    """Curves by |A| and rule id."""
+
+
+def fingerprint(rule: Rule, num_states: int, num_actions: int) -> str:
+    """A digest of what a rule computes, so that another rule of the same name is told apart."""
+    with jax.enable_x64(False):  # as it is computed, whatever the setting is elsewhere
+        v, adv = jnp.zeros(num_states), jnp.zeros((num_states, num_actions))
+        t = Transition(jnp.int32(0), jnp.int32(0), jnp.float32(0), jnp.float32(0), jnp.int32(0))
+        tables = rule.init(v, adv)
+        update = (rule.update, (tables, t, jnp.float32(0)))
+        read = [] if rule.q is None else [(rule.q, (tables,))]
+        return digest(f"{rule.goal} {rule.trailing_axes}", (rule.init, (v, adv)), update, *read)
+
+
+def run(
+    experiment: TabularExperiment,
+    directory: Path | str,
+    *,
+    extra_rules: Mapping[str, Rule] | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+    workers: int | None = None,
+) -> Results:
+    """Runs what is not yet in `directory`, and returns all of it.
+
+    Finished cells are read, and refused if need be, before anything is run. `on_progress` is called
+    from any thread with |A| and the number of updates done since its last call.
+    """
+    extra = dict(extra_rules or {})
+    _check_names(experiment, extra)
+    sizes = [_Size.of(experiment, Path(directory), n, extra) for n in experiment.actions]
+    _run_missing(sizes, workers or default_workers(), on_progress)
+    _keep_title(experiment, Path(directory) / experiment.figure / ABOUT)
+    names = (*(spec.id for spec in experiment.rules), *extra)
+    cells = {size.mdp.num_actions: {name: size.cells[name] for name in names} for size in sizes}
+    return Results(experiment, names, cells)
+
+
+def _keep_title(experiment: TabularExperiment, path: Path) -> None:
+    """Writes what the experiment is called, unless that is there."""
+    content = to_json({"title": experiment.title}).encode()
+    with contextlib.suppress(OSError, InputError):  # results that can only be read are no error
+        if not path.exists() or path.read_bytes() != content:
+            write_atomically(path, content)
+
+
+def _check_names(experiment: TabularExperiment, extra: Mapping[str, Rule]) -> None:
+    """Raises unless files can be called what the experiment and the extra rules are called."""
+    figure = experiment.figure
+    if not re.fullmatch(r"\w[\w.+-]*", figure):
+        raise InputError(
+            "figure names a folder and needs letters, digits, '_', '-', '.', '+' alone; it is "
+            f"'{figure}'"
+        )
+    if re.match(r"figure\d", figure) and isinstance(experiment.problem, MDP):
+        raise InputError(f"{figure} is the paper's: give an experiment on an MDP another name")
+    for name in extra:
+        if name in {spec.id for spec in experiment.rules} or not re.fullmatch(r"[\w.+-]+", name):
+            raise InputError(
+                f"an extra rule needs a name of its own in letters, digits, '_', '-'; not '{name}'"
+            )
+
+
+class _Size(NamedTuple):
+    """One |A| of an experiment."""
+
+    experiment: TabularExperiment
+    mdp: MDP
+    folder: Path
+    rules: dict[str, Rule]
+    settings: dict[str, dict[str, Any]]
+    """By rule id, what its cell must have been made with."""
+    cells: dict[str, Curves]
+    """By rule id, what is finished."""
+
+    @classmethod
+    def of(
+        cls,
+        experiment: TabularExperiment,
+        directory: Path,
+        num_actions: int,
+        extra: Mapping[str, Rule],
+    ) -> "_Size":
+        """The size with its finished cells, read from `directory`."""
+        mdp = experiment.mdp(num_actions)
+        behaviour = uniform_policy(mdp)
+        rules = {spec.id: spec.make(behaviour, experiment.protocol) for spec in experiment.rules}
+        rules.update(extra)
+        check_rules(rules, mdp)
+        folder = directory / experiment.figure / f"actions-{num_actions}"
+        settings = {name: _cell_settings(experiment, mdp, name, rules[name]) for name in rules}
+        read = {name: read_cell(folder / f"{name}.npz", settings[name]) for name in rules}
+        cells = {name: Curves(**arrays) for name, arrays in read.items() if arrays is not None}
+        return cls(experiment, mdp, folder, rules, settings, cells)
+
+    def run_missing(self, workers: int, on_progress: Callable[[int], None]) -> None:
+        """Runs the rules that have no cell yet, on shared trajectories, and writes their cells."""
+        missing = {name: rule for name, rule in self.rules.items() if name not in self.cells}
+        fresh = sweep(
+            self.mdp,
+            missing,
+            self.experiment.step_sizes,
+            seeds=range(self.experiment.seeds),
+            steps=self.experiment.steps,
+            record_every=self.experiment.record_every,
+            targets=self.experiment.targets(self.mdp),
+            init_std=self.experiment.init_std,
+            joint_initial_error=self.experiment.protocol == "reference",
+            on_progress=on_progress,
+            workers=workers,
+        )
+        for name, curves in fresh.items():
+            write_cell(self.folder / f"{name}.npz", curves._asdict(), self.settings[name])
+        self.cells.update(fresh)
+
+
+def _run_missing(
+    sizes: list[_Size], threads: int, on_progress: Callable[[int, int], None] | None
+) -> None:
+    """Runs all that is missing; sizes side by side, so that one compiles while another computes."""
+    stopped = threading.Event()
+
+    def tell(num_actions: int, updates: int) -> None:
+        if stopped.is_set():  # an interrupt reaches the main thread only
+            raise CancelledError
+        if on_progress is not None:
+            on_progress(num_actions, updates)
+
+    for size in sizes:
+        experiment = size.experiment
+        runs = len(size.cells) * experiment.seeds * len(experiment.step_sizes)
+        tell(size.mdp.num_actions, runs * experiment.steps)
+    pending = [size for size in sizes if len(size.cells) < len(size.rules)]
+    if not pending:
+        return
+    pool = ThreadPoolExecutor(threads)
+    try:
+        futures = [
+            pool.submit(
+                size.run_missing,
+                -(-threads // len(pending)),
+                functools.partial(tell, size.mdp.num_actions),
+            )
+            for size in reversed(pending)  # the largest first
+        ]
+        for future in futures:
+            future.result()
+    finally:
+        stopped.set()
+        pool.shutdown(cancel_futures=True)
+
+
+def _cell_settings(
+    experiment: TabularExperiment, mdp: MDP, name: str, rule: Rule
+) -> dict[str, Any]:
+    settings = experiment.settings()
+    return {
+        **{field: settings[field] for field in SHARED},
+        "num_actions": mdp.num_actions,
+        "rule": name,
+        "fingerprint": fingerprint(rule, mdp.num_states, mdp.num_actions),
+        "versions": versions(),
+    }

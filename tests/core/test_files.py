@@ -1,0 +1,202 @@
+import errno
+import json
+import os
+import stat
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from qduet.core import files
+from qduet.core.errors import InputError
+from qduet.stats import Interval
+
+ARRAYS = {"x": np.arange(6.0).reshape(2, 3), "n": np.array([1, -1], np.int32)}
+SETTINGS = {"rule": "qvmax", "seeds": 3, "nested": {"alpha": (0.1, 0.2)}}
+
+
+@pytest.fixture
+def cell(tmp_path):
+    path = tmp_path / "a" / "cell.npz"
+    files.write_cell(path, ARRAYS, SETTINGS)
+    return path
+
+
+def test_a_program_is_named_only_if_nothing_else_differs():
+    """Another jax may write the same rule in other words."""
+    stored = {"fingerprint": "1", "versions": {"jax": "0.10.2"}}
+    wanted = {"fingerprint": "2", "versions": {"jax": "0.10.3"}}
+    told = files.difference(json.dumps(stored), json.dumps(wanted))
+    assert told == "versions.jax is 0.10.2 there, 0.10.3 here"
+    told = files.difference(json.dumps(stored), json.dumps(stored | {"fingerprint": "2"}))
+    assert told == "the rule has changed since"
+
+
+def test_of_long_lists_the_first_difference_is_named():
+    told = lambda *lists: files.difference(*(json.dumps({"x": each}) for each in lists))
+    long = list(range(61))
+    assert told(long, [*long[:14], -1, *long[15:]]) == "x[14] is 14 there, -1 here"
+    assert told(long, long[:2]) == "x has 61 entries there, 2 here"
+    assert told([1, 2], [1, 3]) == "x is [1, 2] there, [1, 3] here"
+    assert told(long, None).endswith("60] there, None here")
+
+
+def test_a_cell_comes_back_as_it_was(cell):
+    arrays = files.read_cell(cell, SETTINGS)
+    assert arrays.keys() == ARRAYS.keys()
+    for name, array in ARRAYS.items():
+        np.testing.assert_array_equal(arrays[name], array)
+        assert arrays[name].dtype == array.dtype
+
+
+def test_a_cell_can_be_opened_without_knowing_its_settings(cell):
+    arrays, settings = files.open_cell(cell)
+    np.testing.assert_array_equal(arrays["x"], ARRAYS["x"])
+    assert settings == {"rule": "qvmax", "seeds": 3, "nested": {"alpha": [0.1, 0.2]}}
+
+
+def test_an_absent_cell_is_none(tmp_path):
+    assert files.read_cell(tmp_path / "none.npz", SETTINGS) is None
+
+
+def test_the_same_cell_is_the_same_bytes(cell, tmp_path):
+    files.write_cell(tmp_path / "again.npz", ARRAYS, SETTINGS)
+    assert (tmp_path / "again.npz").read_bytes() == cell.read_bytes()
+
+
+def test_other_settings_are_refused_and_named(cell):
+    with pytest.raises(InputError, match=r"seeds is 3 there, 4 here.*another directory"):
+        files.read_cell(cell, {**SETTINGS, "seeds": 4})
+
+
+@pytest.mark.parametrize("position", [0.1, 0.5, 0.9])
+def test_a_flipped_byte_is_noticed(cell, position):
+    content = bytearray(cell.read_bytes())
+    content[int(position * len(content))] ^= 0xFF
+    cell.write_bytes(content)
+    with pytest.raises(InputError):
+        files.read_cell(cell, SETTINGS)
+
+
+def test_a_truncated_or_foreign_file_is_damaged(cell):
+    whole = cell.read_bytes()
+    for content in (whole[: len(whole) // 2], b"", b"not a cell"):
+        cell.write_bytes(content)
+        with pytest.raises(InputError, match="damaged; delete it"):
+            files.read_cell(cell, SETTINGS)
+        assert cell.read_bytes() == content  # left as it is
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda m: {**m, "x": m["x"] + 1},
+        lambda m: {**m, "x": m["n"], "n": m["x"]},
+        lambda m: {**m, "x": m["x"].reshape(3, 2)},
+        lambda m: {**m, "n": m["n"].view(np.uint32)},
+        lambda m: {**m, "settings": files.to_json({**SETTINGS, "seeds": 4})},
+    ],
+    ids=["number", "names", "shape", "dtype", "settings"],
+)
+def test_edits_with_a_valid_archive_are_noticed(cell, edit):
+    with np.load(cell) as file:
+        members = dict(file)
+    np.savez(cell, **edit(members))
+    with pytest.raises(InputError, match="damaged"):
+        files.read_cell(cell, SETTINGS)
+
+
+class Trap:
+    """Makes a directory when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (self.path,)
+
+
+def test_a_pickle_is_never_loaded(cell, tmp_path):
+    trap = tmp_path / "sprung"
+    np.savez(cell, x=np.array([Trap(str(trap))], dtype=object), settings="{}", checksum="")
+    with pytest.raises(InputError, match="damaged"):
+        files.read_cell(cell, SETTINGS)
+    assert not trap.exists()
+
+
+def test_a_full_disk_leaves_what_was_there(cell, monkeypatch):
+    before = cell.read_bytes()
+
+    def full(handle):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match=r"cannot write .*No space left on device; free space or"):
+        files.write_cell(cell, {"x": np.zeros(3)}, SETTINGS)
+    assert cell.read_bytes() == before
+    assert [path.name for path in cell.parent.iterdir()] == ["cell.npz"]
+
+
+def test_a_place_that_cannot_be_written_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot write"):
+        files.check_writable(tmp_path / "file" / "below")
+
+
+def test_what_is_no_file_is_not_replaced(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, tmp_path, Path("/dev/qduet-stdout")):
+        with pytest.raises(InputError, match="it is not a file"):
+            files.write_atomically(path, b"content")
+    assert pipe.is_fifo()
+
+
+def test_a_file_in_the_way_is_told(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="a part of that path is a file, not a directory"):
+        files.check_writable(tmp_path / "file")
+
+
+def test_checking_leaves_nothing_behind(tmp_path):
+    files.check_writable(tmp_path / "new")
+    assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_written_files_are_readable_by_others(cell):
+    assert stat.S_IMODE(cell.stat().st_mode) == 0o644
+
+
+def test_many_writers_at_once_leave_one_whole_cell(tmp_path):
+    path = tmp_path / "cell.npz"
+    threads = [
+        threading.Thread(target=files.write_cell, args=(path, ARRAYS, SETTINGS)) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert files.read_cell(path, SETTINGS) is not None
+    assert [p.name for p in tmp_path.iterdir()] == ["cell.npz"]
+
+
+def test_settings_file_guards_a_directory(tmp_path):
+    path = tmp_path / "settings.json"
+    files.check_settings(path, SETTINGS)
+    files.check_settings(path, SETTINGS)
+    with pytest.raises(InputError, match="rule is qvmax there, bc_qvmax here"):
+        files.check_settings(path, {**SETTINGS, "rule": "bc_qvmax"})
+    path.write_text("{")
+    with pytest.raises(InputError, match="damaged"):
+        files.check_settings(path, SETTINGS)
+
+
+def test_json_has_no_nan_and_keeps_names():
+    interval = Interval(np.float32(0.5), np.nan, np.inf, 2)
+    text = files.to_json({"i": interval, "a": -np.inf})
+    assert json.loads(text) == {
+        "a": "-Infinity",
+        "i": {"mean": 0.5, "low": None, "high": "Infinity", "n": 2},
+    }
+    assert [*json.loads(text)] == ["a", "i"]  # sorted: equal settings are equal texts

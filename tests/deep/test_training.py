@@ -1,0 +1,320 @@
+import dataclasses
+import functools
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from qduet.deep import acting, agents, networks, replay, training
+from qduet.deep.agents import make_agent
+from qduet.deep.fused import scalars
+from qduet.deep.replay import Batch
+from qduet.deep.training import Adam, Setting
+from qduet.jobs import program
+from qduet.minatar import make, unpack
+
+SETTING = Setting(make("MinAtar/Breakout-v1"), make_agent("rdq", capacity=400))
+WARM_UP = jax.jit(jax.vmap(functools.partial(training.warm_up, SETTING)))
+ITERATION = jax.jit(jax.vmap(functools.partial(training.iteration, SETTING), (0, 0, None, 0)))
+
+
+def start(seeds, agent=SETTING.agent):
+    stack = lambda x: jax.tree.map(lambda *y: jnp.stack(y), *[x] * len(seeds))
+    keys = jax.vmap(jax.random.key)(jnp.array(seeds, jnp.uint32))
+    hypers = stack(training.hyper(agent))
+    runs = jax.vmap(functools.partial(training.init, SETTING))(stack(agent.uniform()), keys)
+    return hypers, WARM_UP(hypers, runs)
+
+
+@pytest.fixture(scope="module")
+def warm():
+    return start([3, 8])
+
+
+def run_of(runs, i):
+    return jax.tree.map(lambda x: x[i], runs)
+
+
+def test_warm_up_is_a_thousand_uniform_steps(warm):
+    """ε = 1 throughout, so the steps can be taken again one by one with actions from the words."""
+    env, run = SETTING.env, run_of(warm[1], 0)
+    fresh = training.init(SETTING, SETTING.agent.uniform(), jax.random.key(3))
+    first = replay.sample(fresh.replay, jnp.int32(1), jnp.zeros(1, jnp.uint32)).observations
+    np.testing.assert_array_equal(first[0], env.pack(fresh.env))
+    assert first.any()
+    state, step_env = fresh.env, jax.jit(env.step)
+    count = training.words_per_iteration(SETTING)
+    size = 404
+    for t in range(0, 1000, 4):
+        words = jax.random.bits(jax.random.fold_in(run.key, t), (count,))[32:]
+        for i, word in enumerate(np.asarray(words).reshape(4, -1)):
+            action = int(word[1]) * env.num_actions >> 32
+            state, reward, ended = step_env(state, jnp.int32(action), jnp.asarray(word[2:]))
+            if t + i >= 600:  # the last 400 are still there
+                slot = (t + i) % size
+                assert int(run.replay.actions[slot]) == (-1 - action if ended else action)
+                assert int(run.replay.rewards[slot]) == int(reward)
+                now = (t + i + 4) % size
+                np.testing.assert_array_equal(run.replay.observations[now], env.pack(state))
+    jax.tree.map(np.testing.assert_array_equal, run.env, state)
+
+
+def test_play_is_greedy_by_the_weights_as_they_are_used(warm):
+    """With ε = 0 and one bias for all actions: the others' biases have no say."""
+    run, agent = run_of(warm[1], 0), make_agent("rdq", protocol="reference", epsilon_final=0.0)
+    b = jnp.array([0.0, 1e6, -1e6])
+    run = run._replace(params=run.params._replace(adv=run.params.adv._replace(b=b)))
+    words = jax.random.bits(jax.random.key(2), (4 * (SETTING.env.num_draws + 2),), jnp.uint32)
+    step = 400_000  # long after the last random action
+    after = jax.jit(functools.partial(training.act, SETTING))(
+        training.hyper(agent), run, jnp.int32(step), words
+    )
+    used = run.params._replace(adv=run.params.adv._replace(b=jnp.zeros(3)))
+    seen = run.observation
+    for t in range(step, step + 4):
+        best = int(networks.apply(used, unpack(seen, 4)).adv.argmax())
+        assert best != 1
+        assert int(after.replay.actions[t % 404]) in (best, -1 - best)
+        seen = after.replay.observations[(t + 4) % 404]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "step", "expected"),
+    [
+        ("paper", 0, 1.0),
+        ("paper", 1_000, 1.0),
+        ("paper", 126_000, 1 - 0.99 / 2),
+        ("paper", 251_000, 0.01),
+        ("paper", 9_000_000, 0.01),
+        ("reference", 0, 1.0),
+        ("reference", 125_000, 1 - 0.99 / 2),
+        ("reference", 250_000, 0.01),
+    ],
+)
+def test_exploration_falls_as_each_protocol_says(protocol, step, expected):
+    hyper = training.hyper(make_agent("dqn", protocol=protocol))
+    assert float(acting.epsilon(hyper.exploration, step)) == pytest.approx(expected, abs=1e-6)
+
+
+def test_an_update_is_optax_adam_on_the_same_gradient(warm):
+    """Three updates in a row: moments, bias correction and the place of ε must all be right."""
+    agent = dataclasses.replace(
+        SETTING.agent, learning_rate=1e-3, adam_epsilon=1e-2, learn_from=800
+    )
+    hyper, run = training.hyper(agent), run_of(warm[1], 0)
+    optimiser = optax.adam(1e-3, eps=1e-2)
+    params, state = run.params, optimiser.init(run.params)
+    words = jax.random.bits(jax.random.key(5), (3, 32))
+    learn = jax.jit(functools.partial(training.learn, SETTING._replace(agent=agent)))
+    for i in range(3):
+        after, _ = learn(hyper, run, jnp.int32(800 + 4 * i), words[i])
+        # the gradient is what moved the first moment: m' = 0.9 m + 0.1 g
+        gradient = jax.tree.map(lambda m2, m: (m2 - 0.9 * m) / 0.1, after.adam.m, run.adam.m)
+        updates, state = optimiser.update(gradient, state)
+        params = optax.apply_updates(params, updates)
+        jax.tree.map(
+            lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-7),
+            after.params,
+            params,
+        )
+        run = after
+
+
+@pytest.mark.parametrize("protocol", ["paper", "reference"])
+@pytest.mark.parametrize("name", ["dqn", "dueling_dqn", "rdq"])
+def test_the_gradient_is_autodiffs_through_the_network(warm, name, protocol):
+    """From zero averages m becomes a tenth of the gradient, which JAX finds from the loss alone."""
+    agent = make_agent(name, protocol=protocol, capacity=400, discount=0.9)
+    hyper, run = training.hyper(agent), run_of(warm[1], 0)
+    shake = lambda x: x + 0.01 * jax.random.normal(jax.random.key(0), x.shape)
+    run = run._replace(target=jax.tree.map(shake, run.params))
+    words = jax.random.bits(jax.random.key(5), (32,))
+    after, losses = jax.jit(functools.partial(training.learn, SETTING._replace(agent=agent)))(
+        hyper, run, jnp.int32(1000), words
+    )
+    batch = replay.sample(run.replay, jnp.int32(1000), words)
+
+    def loss(params):
+        def values(params, packed):
+            used = agents.tied(params, hyper.family)
+            return jax.vmap(lambda p: networks.apply(used, unpack(p, 4)))(packed)
+
+        there = values(run.target, batch.next_observations)
+        return agents.loss(
+            values(params, batch.observations), there, hyper.family, 0.9, batch
+        ).total
+
+    value, gradient = jax.value_and_grad(loss)(run.params)
+    np.testing.assert_allclose(losses.total, value, rtol=1e-5)
+    for m, g in zip(jax.tree.leaves(after.adam.m), jax.tree.leaves(gradient), strict=True):
+        np.testing.assert_allclose(10 * m, g, rtol=1e-4, atol=1e-6)
+    assert float(jnp.abs(gradient.conv.w).max()) > 1e-4
+
+
+def test_the_update_descends_the_loss_of_its_batch(warm):
+    hyper, run = run_of(warm[0], 0), run_of(warm[1], 0)
+    words = jax.random.bits(jax.random.key(5), (32,))
+    learn = jax.jit(functools.partial(training.learn, SETTING))
+    first = None
+    for i in range(60):
+        run, losses = learn(hyper, run, jnp.int32(1000 + 4 * i), words)
+        first = first if first is not None else float(losses.total)
+    assert float(losses.total) < 0.5 * first
+
+
+def iterated(hypers, runs, step):
+    """The runs after one iteration, with words from each run's own key."""
+    shape = (training.words_per_iteration(SETTING),)
+    words = jax.vmap(lambda key: jax.random.bits(jax.random.fold_in(key, step), shape))(runs.key)
+    return ITERATION(hypers, runs, jnp.int32(step), words)
+
+
+def test_blocks_are_their_iterations_one_by_one(warm):
+    hypers, runs = warm
+    short = SETTING._replace(agent=dataclasses.replace(SETTING.agent, sync_every=8))
+    done, means = jax.jit(functools.partial(training.blocks, short, count=2))(
+        hypers, runs, jnp.int32(1000)
+    )
+    losses = []
+    for step in (1000, 1004, 1008, 1012):
+        runs = runs._replace(target=runs.params) if step % 8 == 0 else runs
+        runs, now = iterated(hypers, runs, step)
+        losses.append(now.total)
+    jax.tree.map(np.testing.assert_array_equal, done.replay, runs.replay)
+    close = functools.partial(np.testing.assert_allclose, atol=1e-6)
+    jax.tree.map(close, done.params, runs.params)
+    pairs = np.reshape(losses, (2, 2, -1))
+    np.testing.assert_allclose(means.total, pairs.mean(axis=1), rtol=1e-4)
+
+
+def test_a_block_copies_the_target_then_updates_before_it_acts(warm):
+    hypers, runs = warm
+    runs = runs._replace(target=jax.tree.map(lambda x: x + 0.1, runs.params))
+    keep = jax.tree.map(jnp.copy, runs)
+    settled = functools.partial(training.over_runs, training.settled, SETTING)
+    due = jax.jit(settled)(hypers, runs, jnp.int32(1000))
+    synced = runs._replace(target=runs.params)
+    after, _ = iterated(hypers, synced, 1000)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, atol=1e-7), due, after.params)
+    block = jax.jit(functools.partial(training.blocks, SETTING, count=1))
+    done, losses = block(hypers, keep, jnp.int32(1000))
+    np.testing.assert_array_equal(done.target.conv.w, runs.params.conv.w)
+    assert losses.total.shape == (1, 2)
+    assert bool(jnp.isfinite(losses.total).all())
+    moved = jnp.abs(done.params.conv.w - runs.params.conv.w).max()
+    assert float(moved) > 1e-4
+
+
+def test_seeds_differ_in_weights_experience_and_sampling(warm):
+    a, b = run_of(warm[1], 0), run_of(warm[1], 1)
+    assert not jnp.allclose(a.params.conv.w, b.params.conv.w)
+    assert not jnp.array_equal(a.replay.actions, b.replay.actions)
+    assert not jnp.array_equal(a.replay.observations, b.replay.observations)
+    bits = [jax.random.bits(jax.random.fold_in(r.key, 1000), (32,)) for r in (a, b)]
+    assert not jnp.array_equal(*bits)
+
+
+def test_a_seed_alone_is_the_same_run_as_in_a_batch(warm):
+    hypers, runs = start([8])
+    alone, among = run_of(runs, 0), run_of(warm[1], 1)
+    np.testing.assert_array_equal(alone.replay.actions, among.replay.actions)
+    np.testing.assert_array_equal(alone.replay.observations, among.replay.observations)
+    learn = jax.jit(jax.vmap(functools.partial(training.learn, SETTING), (0, 0, None, 0)))
+    words = jax.random.bits(jax.random.key(1), (2, 32))
+    one, _ = learn(hypers, runs, jnp.int32(1000), words[1:])
+    two, _ = learn(warm[0], warm[1], jnp.int32(1000), words)
+    jax.tree.map(
+        lambda a, b: np.testing.assert_allclose(a[0], b[1], atol=1e-6), one.params, two.params
+    )
+
+
+def test_on_cpus_a_run_has_the_same_bits_in_any_batch(warm):
+    block = jax.jit(functools.partial(training.blocks, SETTING, count=1))
+    among, _ = block(*warm, jnp.int32(1000))
+    alone, _ = block(*jax.tree.map(lambda x: x[1:], warm), jnp.int32(1000))
+    plain = lambda runs: runs._replace(key=jax.random.key_data(runs.key))
+    same = lambda a, b: np.testing.assert_array_equal(a[0], b[1])
+    jax.tree.map(same, plain(alone), plain(among))
+
+
+def test_dqn_never_moves_the_state_value_stream():
+    agent = make_agent("dqn", capacity=400)
+    hypers, runs = start([0], agent)
+    run, hyper = run_of(runs, 0), run_of(hypers, 0)
+    after, _ = jax.jit(functools.partial(training.learn, SETTING))(
+        hyper, run, jnp.int32(1000), jax.random.bits(jax.random.key(0), (32,))
+    )
+    np.testing.assert_array_equal(after.params.v_hidden.w, run.params.v_hidden.w)
+    assert isinstance(after.adam, Adam)
+    assert isinstance(after.params, networks.Params)
+    assert not jnp.array_equal(after.params.adv.w, run.params.adv.w)
+
+
+def test_more_runs_change_nothing_for_the_others(warm, x64):
+    """A thousand updates of seed 8, alone and beside another: the same, but for the last digits.
+
+    Side by side, as on GPUs. In float64, because in float32 a unit that is off in one and on in the
+    other by a rounding error can make the weights part.
+    """
+    double = lambda x: x.astype(jnp.float64) if x.dtype == jnp.float32 else x
+    both = jax.tree.map(double, warm)
+    one = jax.vmap(functools.partial(training.learn, SETTING), (0, 0, None, 0))
+
+    def update(carry, step):
+        hypers, runs = carry
+        draw = lambda run: jax.random.bits(jax.random.fold_in(run.key, step), (32,), jnp.uint32)
+        return (hypers, one(hypers, runs, step, jax.vmap(draw)(runs))[0]), None
+
+    trained = jax.jit(lambda carry: jax.lax.scan(update, carry, 1000 + 4 * jnp.arange(1000))[0][1])
+    among = run_of(trained(both), 1)
+    alone = run_of(trained(jax.tree.map(lambda x: x[1:], both)), 0)
+    for a, b in zip(jax.tree.leaves(alone.params), jax.tree.leaves(among.params), strict=True):
+        assert a.dtype == jnp.float64
+        np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+def test_four_turns_by_kernel_are_the_four_turns_by_loop(monkeypatch, warm):
+    """The way that acting takes on GPUs, its kernel interpreted; ε is 1 in two turns, then 0."""
+    interpreted = functools.partial(scalars.as_kernel, interpret=True)
+    monkeypatch.setattr(scalars, "as_kernel", interpreted)
+    monkeypatch.setattr(acting, "_kernel", acting._kernel.__wrapped__)  # nothing of it is cached
+    run = run_of(warm[1], 0)
+    table = jax.random.normal(jax.random.key(3), (run.observation.size, SETTING.env.num_actions))
+    look = lambda observation: observation.astype(jnp.float32) @ table
+    words = jax.random.bits(jax.random.key(4), (4, SETTING.env.num_draws + 2), jnp.uint32)
+    exploration = acting.Exploration(*map(jnp.float32, (0, 150_001, 1)))
+    monkeypatch.setattr(acting, "_on_cuda", lambda kernels, loop, *args: kernels(*args))
+    args = exploration, look, jnp.int32(150_000), run.env, run.observation, words
+    want = acting.turns(SETTING.env, *args, for_gpu=False)
+    got = acting.turns(SETTING.env, *args, for_gpu=True)
+    jax.tree.map(np.testing.assert_array_equal, got, want)
+    drawn = [int(word) * 3 >> 32 for word in words[:2, 1]]
+    greedy = [int(look(want.observation[i]).argmax()) for i in (1, 2)]
+    assert want.action.tolist() == drawn + greedy
+    assert greedy != [int(word) * 3 >> 32 for word in words[2:, 1]]
+
+
+def test_what_a_gpu_gets_of_a_block(warm):
+    """Every costly step is a kernel there, and the four turns share one; a CPU gets none."""
+    traced = lambda setting: jax.jit(functools.partial(training.blocks, setting, count=1)).trace(
+        *program._strong(warm), jnp.int32(1000)
+    )
+    text = traced(SETTING._replace(on_cpu=False)).lower(lowering_platforms=("cuda",)).as_text()
+    names = re.findall(r'name = "(\w+)"', text)
+    want = {"features": 6, "conv_gradient": 1, "hidden_update": 2, "game": 1}
+    assert {name: names.count(name) for name in set(names)} == want
+    assert "triton" not in traced(SETTING).lower(lowering_platforms=("cpu",)).as_text()
+
+
+@pytest.mark.parametrize(("w", "beta"), [(0.0, 0.0), (1.0, 0.0), (0.5, 1e-3), (0.0, 1e-3)])
+def test_a_stream_without_a_part_in_the_loss_has_no_gradient(w, beta):
+    """What lets a GPU leave V's weights alone."""
+    family = agents.Family(*map(jnp.float32, (w, 0.0, beta, 0.0)))
+    zeros = jnp.zeros(4)
+    batch = Batch(zeros, zeros.astype(int), zeros + 1, zeros > 0, zeros)
+    values = lambda v: networks.Values(v, jnp.ones((4, 3)))
+    loss = lambda v: agents.loss(values(v), values(v), family, 0.9, batch).total
+    assert bool(jnp.any(jax.grad(loss)(zeros + 2) != 0)) == bool(agents.uses_v(family))

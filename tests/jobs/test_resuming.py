@@ -1,0 +1,354 @@
+"""Directories that ``qduet train`` continues, and those that it refuses, with nothing lost."""
+
+import dataclasses
+import errno
+import json
+import os
+import shutil
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from small_jobs import JOB, assert_same, small_job, untimed
+
+import qduet.cli.train
+from qduet.cli import main
+from qduet.core import provenance, tensors
+from qduet.core.errors import InputError
+from qduet.jobs import checkpoint, resuming, weights
+from qduet.results import runs
+
+
+def contents(directory):
+    return {path: path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def refusal_keeps_everything(directory, refused, arguments, told):
+    before = contents(directory)
+    refused([*arguments, "--out", str(directory)], told)
+    assert contents(directory) == before
+
+
+def test_other_checkpoints_are_refused(stopped, refused, capsys, monkeypatch):
+    capsys.readouterr()
+    path = checkpoint.path_of(stopped)
+    good = path.read_bytes()
+    for bad, told in (
+        (good[:-1000], "damaged"),
+        (good[:-1] + bytes([good[-1] ^ 1]), "damaged"),
+        (b"", "damaged"),
+    ):
+        path.write_bytes(bad)
+        refusal_keeps_everything(stopped, refused, JOB, told)
+    path.write_bytes(good)
+    here = provenance.versions()
+    for name in ("qduet", "jax", "device"):
+        other = {**here, name: "0.0.1"}
+        monkeypatch.setattr("qduet.jobs.checkpoint.versions", lambda other=other: other)
+        told = f"{name} is {here[name]} there, 0.0.1 here"
+        refusal_keeps_everything(stopped, refused, JOB, told)
+
+
+def test_a_checkpoint_of_other_shapes_is_refused(stopped, refused, capsys, monkeypatch):
+    capsys.readouterr()
+    state = json.dumps({"step": 600, "blocks": 0, "stretch_seconds": 0, "elapsed": 1, "rows": []})
+    arrays, metadata = checkpoint.tensors.read(checkpoint.path_of(stopped))
+    arrays["runs.replay.actions"] = arrays["runs.replay.actions"][:, :-4]
+    checkpoint.tensors.write(checkpoint.path_of(stopped), arrays, {**metadata, "state": state})
+    told = "'runs.replay.actions' is int8(4, 400) there, int8(4, 404) here"
+    refusal_keeps_everything(stopped, refused, JOB, told)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"dqn": "dueling_dqn"}, "other settings (agent dqn is there, not here)"),
+        ({"5": "6"}, "episodes is 5 there, 6 here"),
+        ({"2": "5,6"}, "seeds is [0, 1] there, [5, 6] here"),
+        ({"1200": "1800", "600": "900"}, "give --evaluate-every 600 to go on there, or choose"),
+        ({"1200": "600"}, "has been trained to step 1,200 already"),
+    ],
+)
+def test_other_settings_in_the_directory_are_refused(whole, refused, change, told):
+    refusal_keeps_everything(whole, refused, [change.get(x, x) for x in JOB], told)
+
+
+def test_agents_in_another_order_are_told_so(whole, refused):
+    swapped = {"rdq": "dqn", "dqn": "rdq"}
+    told = "its agents are rdq, dqn, in that order"
+    refusal_keeps_everything(whole, refused, [swapped.get(x, x) for x in JOB], told)
+
+
+def test_steps_are_not_lowered_below_an_evaluation(whole, place, tmp_path, refused):
+    """As after a kill: the checkpoint is older than the evaluations."""
+    shutil.copytree(whole, tmp_path / "out")
+    out = tmp_path / "out"
+    arrays, metadata = checkpoint.tensors.read(checkpoint.path_of(out))
+    state = {**json.loads(metadata["state"]), "step": 600}
+    changed = {**metadata, "state": json.dumps(state)}
+    checkpoint.tensors.write(checkpoint.path_of(out), arrays, changed)
+    shorter = ["600" if x == "1200" else x for x in JOB]
+    refusal_keeps_everything(out, refused, shorter, "trained to step 1,200 already")
+    checkpoint.tensors.write(checkpoint.path_of(out), arrays, metadata)
+    (out / runs.EVALUATIONS).unlink()  # then the checkpoint tells
+    shorter += ["--max-minutes", "0.1"]  # there is no end to training that is beyond it
+    refusal_keeps_everything(out, refused, shorter, "trained to step 1,200 already")
+
+
+def test_the_record_stays_that_of_the_start(stopped):
+    """What the agents' settings go by does not matter, and is not written anew."""
+    config = json.loads((stopped / runs.CONFIG).read_text())
+    (stopped / runs.CONFIG).write_text(json.dumps(config | {"protocol": "reference"}))
+    assert main([*JOB, "--out", str(stopped)]) == 0
+    assert runs.load(stopped).config["protocol"] == "reference"
+
+
+def test_a_state_comes_back_whole_and_only_to_its_job(place, tmp_path):
+    job = small_job()
+    built = qduet.cli.train.build(job, None)
+    plain = {"step": 300, "blocks": 2, "stretch_seconds": 1.5, "elapsed": 7.25, "rows": [{"a": 1}]}
+    state = checkpoint.State(built.start(), sums=np.arange(12.0).reshape(3, 4), **plain)
+    checkpoint.save(tmp_path, job, state)
+    found = checkpoint.load(tmp_path, job, built)
+    assert {name: getattr(found, name) for name in plain} == plain
+    states = (tensors.flatten((s.runs, s.sums)) for s in (found, state))
+    jax.tree.map(np.testing.assert_array_equal, *states)
+    with pytest.raises(InputError, match=r"other settings \(episodes is 5 there, 6 here"):
+        checkpoint.load(tmp_path, dataclasses.replace(job, episodes=6), built)
+
+
+def test_a_start_that_failed_leaves_the_directory_to_other_settings(place, tmp_path):
+    """Such as fewer seeds, after too many for the memory."""
+    job = small_job()
+    (tmp_path / runs.CONFIG).write_text(json.dumps({**job.config({}), "seeds": [0, 1, 2]}))
+    found = resuming.examine(tmp_path, job, {})
+    assert (found.config, found.resumes, found.finished) == (job.config({}), False, False)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": 2},
+        {"kind": "sweep"},
+        {"steps": None},
+        {"steps": "1200"},
+        {"evaluate_every": None},
+        {"agents": [{}]},
+        {"agents": [{"label": ["x"]}]},
+        {"provenance": None},
+    ],
+    ids=str,
+)
+def test_a_configuration_of_something_else_is_left_alone(place, tmp_path, change):
+    job = small_job()
+    (tmp_path / runs.CONFIG).write_text(json.dumps(job.config({}) | change))
+    with pytest.raises(InputError, match="is not what this version of qduet train writes"):
+        resuming.examine(tmp_path, job, {})
+
+
+def test_a_start_that_did_nothing_leaves_the_directory_to_other_settings(place, tmp_path, refused):
+    out = str(tmp_path / "out")
+    refused([*JOB, "--out", out, "--max-minutes", "1e-9"], "is too short")
+    assert main([*JOB, "--out", out, "--seeds", "5,"]) == 0
+
+
+def test_fewer_steps_where_results_are_damaged_and_a_checkpoint_is_there(stopped, refused, capsys):
+    (stopped / runs.EVALUATIONS).write_text("not,a\ntable")
+    capsys.readouterr()
+    fewer = [*JOB, "--steps", "600", "--evaluate-every", "600"]
+    config = json.loads((stopped / runs.CONFIG).read_text())
+    (stopped / runs.CONFIG).write_text(json.dumps({**config, "steps": 1200}))
+    refusal_keeps_everything(stopped, refused, fewer, "the checkpoint makes them again if --steps")
+
+
+def test_a_checkpoint_without_its_configuration_is_left_alone(place, tmp_path):
+    checkpoint.path_of(tmp_path).parent.mkdir()
+    checkpoint.path_of(tmp_path).touch()
+    with pytest.raises(InputError, match=r"has a checkpoint but no config.json; restore that"):
+        resuming.examine(tmp_path, small_job(), {})
+
+
+def test_a_finished_job_without_checkpoint_cannot_go_on(whole, place, refused):
+    out = place / "without"
+    shutil.copytree(whole, out)
+    checkpoint.path_of(out).unlink()
+    longer = [{"1200": "1800"}.get(x, x) for x in JOB]
+    refusal_keeps_everything(out, refused, longer, "its checkpoint was not kept")
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "told"),
+    [
+        (runs.EVALUATIONS, lambda text: "not,a\ntable", "cannot be read"),
+        (runs.EVALUATIONS, lambda text: text.replace("Breakout", "Breakouz", 1), "checksum"),
+        (runs.EVALUATIONS, lambda text: "\0\ufffe" * 100_000, "cannot be read"),
+        (runs.SUMS, lambda text: "", "checksum"),
+        (runs.SUMS, None, "SHA256SUMS is missing"),
+        (runs.CONFIG, None, "has evaluations.csv but no config.json"),
+    ],
+)
+def test_results_that_cannot_be_read_are_left_alone(
+    file, content, told, whole, tmp_path, refused, capsys
+):
+    out = shutil.copytree(whole, tmp_path / "out")
+    checkpoint.path_of(out).unlink()
+    path = out / file
+    path.unlink() if content is None else path.write_text(content(path.read_text()))
+    capsys.readouterr()
+    refusal_keeps_everything(out, refused, JOB, told)
+
+
+def test_without_its_checkpoint_an_unfinished_job_is_left_alone(
+    whole, tmp_path, monkeypatch, refused, capsys
+):
+    killed_at(monkeypatch, (weights, "save"), 1, tmp_path)
+    assert {row["step"] for row in untimed(tmp_path)} == {"0", "600"}
+    checkpoint.path_of(tmp_path).unlink()
+    capsys.readouterr()
+    refusal_keeps_everything(tmp_path, refused, JOB, "the checkpoint to continue from is gone")
+
+
+# --- One process at a time ------------------------------------------------------------------------
+
+
+def test_one_process_at_a_time(whole, refused):
+    with resuming.claimed(whole):
+        refusal_keeps_everything(whole, refused, JOB, "another qduet train is at work")
+
+
+def test_a_lock_that_was_removed_is_no_lock(tmp_path, monkeypatch):
+    """A process that waits for nothing opens the file, and only then its holder goes."""
+    fcntl = pytest.importorskip("fcntl")
+    path, flock, opened = tmp_path / "checkpoint" / "lock", fcntl.flock, []
+
+    def late(file, how):
+        opened.append(os.fstat(file.fileno()).st_ino)
+        if len(opened) == 1:
+            path.unlink()
+            path.parent.rmdir()
+        flock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", late)
+    with resuming.claimed(tmp_path):
+        assert len(opened) == 2
+        with path.open() as file, pytest.raises(BlockingIOError):
+            flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    assert not path.parent.exists()
+
+
+def test_where_there_are_no_locks_one_goes_on_without(tmp_path, monkeypatch):
+    fcntl = pytest.importorskip("fcntl")
+
+    def refuse(file, how):
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with resuming.claimed(tmp_path):
+        pass
+
+
+# --- What is on record ----------------------------------------------------------------------------
+
+
+def test_every_commit_that_worked_on_a_job_is_on_record(stopped):
+    """The start stays the start; a change of commit is noted once, at its step."""
+    start = runs.load(stopped).config["provenance"]
+    assert main([*JOB, "--out", str(stopped), "--commit", "b" * 40]) == 0
+    found = runs.load(stopped).config["provenance"]
+    assert found == {**start, "continued": [{"commit": "b" * 40, "step": 600}]}
+    config = {"provenance": found}
+    assert resuming.continued(config, "b" * 40, 900) == config
+    again = resuming.continued(config, start["commit"], 900)["provenance"]
+    assert again["continued"][1:] == [{"commit": start["commit"], "step": 900}]
+    assert again["commit"] == start["commit"]
+
+
+def test_starting_over_the_record_is_of_the_new_start(whole, tmp_path, monkeypatch):
+    killed_at(monkeypatch, (runs, "write_atomically"), 7, tmp_path, "--commit", "a" * 40)
+    assert runs.load(tmp_path).config["provenance"]["commit"] == "a" * 40
+    checkpoint.path_of(tmp_path).unlink()
+    assert main([*JOB, "--out", str(tmp_path), "--commit", "b" * 40]) == 0
+    found = runs.load(tmp_path).config["provenance"]
+    assert found["commit"] == "b" * 40
+    assert "continued" not in found
+
+
+# --- Killed between two files, or robbed of one ---------------------------------------------------
+
+
+class Killed(BaseException):
+    """Ends a command as a kill does: nothing catches it."""
+
+
+def killed_at(monkeypatch, place, count, out, *options):
+    """The job up to just before call `count` (from 1) of the function `place`."""
+    module, name = place
+    original, calls = getattr(module, name), []
+
+    def counted(*arguments):
+        calls.append(arguments)
+        if len(calls) == count:
+            raise Killed
+        return original(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, name, counted)
+        with pytest.raises(Killed):
+            main([*JOB, "--out", str(out), *options])
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        checkpoint.path_of(Path("x")),
+        weights.path_of(Path("x"), "rdq", 1),
+        *(Path("x", name) for name in (runs.CONFIG, runs.EVALUATIONS, runs.SUMS)),
+    ],
+    ids=lambda path: path.name,
+)
+def test_what_a_killed_process_had_begun_to_write_is_removed(tmp_path, monkeypatch, path):
+    """A write that cannot tidy up: what it leaves is of its own making."""
+    path = tmp_path / path
+
+    def kill(*names):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", kill)
+        patch.setattr(os, "unlink", lambda *names: None)
+        with pytest.raises(Killed):
+            tensors.write(path, {"a": np.zeros(3)}, {})
+    (left,) = path.parent.iterdir()
+    with resuming.claimed(tmp_path / "x"):
+        assert not left.exists()
+
+
+@pytest.mark.parametrize(("count", "options"), [(1, ()), (3, ("--keep-checkpoint",))])
+def test_killed_before_weights_are_written_they_are_written_later(
+    count, options, whole, tmp_path, monkeypatch
+):
+    killed_at(monkeypatch, (weights, "save"), count, tmp_path, *options)
+    assert checkpoint.path_of(tmp_path).exists()
+    assert main([*JOB, "--out", str(tmp_path), *options]) == 0
+    assert_same(tmp_path, whole)
+    assert checkpoint.path_of(tmp_path).exists() == bool(options)
+
+
+@pytest.mark.parametrize("count", [2, 3, 6, 9, 12])
+def test_killed_between_two_files_it_ends_with_the_same_bits(count, whole, tmp_path, monkeypatch):
+    """Four writings of three files: at the start, and the evaluations at 0, 600 and 1200."""
+    killed_at(monkeypatch, (runs, "write_atomically"), count, tmp_path)
+    assert main([*JOB, "--out", str(tmp_path)]) == 0
+    assert_same(tmp_path, whole)
+    assert runs.load(tmp_path).finished
+    assert not (tmp_path / "checkpoint").exists()
+
+
+@pytest.mark.parametrize("lost", ["weights/rdq-1.safetensors", runs.EVALUATIONS, runs.SUMS])
+def test_lost_files_come_back_from_a_kept_checkpoint(lost, whole, tmp_path):
+    out = shutil.copytree(whole, tmp_path / "out")
+    (out / lost).unlink()
+    assert main([*JOB, "--out", str(out), "--keep-checkpoint"]) == 0
+    assert_same(out, whole)
+    assert runs.load(out).finished

@@ -1,0 +1,470 @@
+"""The checks hold where they should, and reject operators and rules that are wrong."""
+
+import dataclasses
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies
+
+from qduet.core.errors import InputError
+from qduet.tabular import operators as ops
+from qduet.tabular import rules
+from qduet.tabular.mdp import MDP, four_state, optimum, uniform_policy
+from qduet.tabular.operators import VA
+from qduet.tabular.rules import QVTables, Rule, step_toward
+from qduet.theory import (
+    CLAIMS,
+    av,
+    check_problem,
+    expected_curve,
+    load_problem,
+    problem_json,
+    problem_of,
+    qv,
+    random_problem,
+    rate,
+    results_on,
+    ring,
+    run_suite,
+    simulated_curve,
+    updates,
+)
+from qduet.theory.check import Evidence, at_most, conclude, equal
+from qduet.theory.expected import TABLES, interleaving, random_tables
+from qduet.theory.problems import Problem, visitation
+from qduet.theory.rates import mean_square_radius
+from qduet.theory.sampled import mean_update, standard
+
+PROBLEM = random_problem(31)  # 2 states, 4 actions, stochastic, γ = 0.73
+
+
+def test_the_problem_used_to_reject_is_not_degenerate():
+    assert PROBLEM.mdp.discount > 0.3
+    assert PROBLEM.mdp.num_actions > 2
+    assert ((PROBLEM.mdp.p > 0).sum(axis=2) > 1).any()
+
+
+# --- Evidence ------------------------------------------------------------------------------------
+
+
+def test_margins():
+    assert Evidence("x", 1.0, 4.0).margin == 4.0
+    assert Evidence("x", 0.0, 1.0).margin == np.inf
+    assert Evidence("x", np.nan, 1.0).margin == 0.0
+    assert Evidence("x", np.inf, np.inf).margin == 0.0
+    assert not conclude("c", Evidence("x", 0.0, 1.0), Evidence("y", 2.0, 1.0)).holds
+    assert equal("x", 1.0, 1.0 + 1e-8).margin < 1 <= equal("x", 1.0, 1.0 + 1e-10).margin
+    assert at_most("x", [1.0, 2.0], [3.0, 1.0]).error == 1.0
+    assert not conclude("c", equal("x", np.array([np.nan]), 0.0)).holds
+
+
+# --- Every claim holds ---------------------------------------------------------------------------
+
+
+def test_every_claim_holds_on_random_mdps():
+    for result in run_suite(range(6), workers=1):
+        assert result.holds, result.worst
+        assert result.problems == (1 if CLAIMS[result.claim].once else 6)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=strategies.integers(0, 10**6))
+def test_every_rule_follows_its_operator_on_mdps_of_any_size(seed):
+    check = updates.mean_updates(random_problem(seed))
+    assert check.holds, check.worst
+
+
+def _chain() -> MDP:
+    """0 → 1 → 2 (absorbing); nothing leads to 3."""
+    p = np.zeros((4, 2, 4))
+    p[[0, 1, 2, 3], :, [1, 2, 2, 0]] = 1.0
+    reward = np.arange(8.0).reshape(4, 2)
+    return MDP(p, reward, 0.9, terminal=np.array([False, False, True, False]))
+
+
+DEGENERATE = {
+    "one state": MDP(np.ones((1, 2, 1)), np.array([[1.0, 0.0]]), 0.9),
+    "one action": MDP(np.full((3, 1, 3), 1 / 3), np.ones((3, 1)), 0.9),
+    "one of both": MDP(np.ones((1, 1, 1)), np.ones((1, 1)), 0.5),
+    "no discount": dataclasses.replace(_chain(), discount=0.0),
+    "absorbing and unreachable": _chain(),
+    "all rewards equal": MDP(np.full((2, 3, 2), 0.5), np.zeros((2, 3)), 0.99),
+}
+
+
+@pytest.mark.parametrize("name", DEGENERATE)
+def test_every_claim_holds_on_degenerate_mdps(name):
+    for check in check_problem(problem_of(DEGENERATE[name])):
+        assert check.holds, check.worst
+
+
+def test_every_claim_holds_under_a_deterministic_behaviour():
+    mdp = random_problem(1).mdp
+    behaviour = np.eye(mdp.num_actions)[np.zeros(mdp.num_states, int)]
+    for check in check_problem(problem_of(mdp, behaviour)):
+        assert check.holds, check.worst
+
+
+# --- Wrong operators are rejected ----------------------------------------------------------------
+
+
+def _without_discount(mdp, b):
+    right = ops.qv_learning_affine(mdp, b)
+    return right._replace(A=right.A / mdp.discount)
+
+
+WRONG_OPERATORS = {
+    "qv: missing γ": lambda: qv.qv_contraction(PROBLEM, affine=_without_discount),
+    "qv: max for E_b": lambda: qv.qv_contraction(PROBLEM, operator=ops.qvmax),
+    "qvmax: unbiased one": lambda: qv.qvmax_fixed_point(PROBLEM, operator=ops.bc_qvmax),
+    "qvmax: claimed unbiased": lambda: qv.qvmax_bias(
+        PROBLEM, solve=lambda mdp, b: ops.solve_bc_qvmax(mdp)
+    ),
+    "bc: the biased V update": lambda: qv.bc_qvmax_fixed_point(PROBLEM, operator=ops.qvmax),
+    "bc: on-policy V update": lambda: qv.bc_qvmax_fixed_point(PROBLEM, operator=ops.qv_learning),
+    "figure 1: swapped": lambda: qv.bootstrapping(
+        PROBLEM, operators={"qv_learning": ops.qvmax, "qvmax": ops.qv_learning}
+    ),
+    "min norm: dueling's": lambda: av.minimum_norm(PROBLEM, hard=ops.dueling_q_limit),
+    "min norm: start forgotten": lambda: av.minimum_norm(
+        PROBLEM, hard=lambda q, start: ops.hard_rdq_limit(q)
+    ),
+    "dueling: hard's": lambda: av.minimum_norm(PROBLEM, dueling=ops.hard_rdq_limit),
+    "soft: β for β/α": lambda: av.soft_rdq_fixed_point(
+        PROBLEM, solve=lambda mdp, b, ratio: ops.solve_soft_rdq(mdp, b, ratio=ratio / 2)
+    ),
+    "on-policy: greedy target": lambda: av.av_on_policy_stable(
+        problem_of(ring()), target=np.eye(18)[np.zeros(12, int)]
+    ),
+    "off-policy: ring too small": lambda: av.av_off_policy_unstable(num_states=3),
+    "rates: V as slow as Q": lambda: av.slowest_modes(
+        modes=lambda n, gamma: {"qv_learning": (1 - gamma) / (4 * n)}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_OPERATORS)
+def test_wrong_operators_are_rejected(name):
+    check = WRONG_OPERATORS[name]()
+    assert not check.holds
+    assert check.margin < 1e-2
+
+
+# --- Wrong rules are rejected --------------------------------------------------------------------
+
+
+def _without_gamma(rule: Rule) -> Rule:
+    return rule._replace(update=lambda y, t, a: rule.update(y, t._replace(discount=1.0), a))
+
+
+def _v_first(v_target, q_sees_new_v=False):
+    """A QV rule in the wrong order: V from the old Q, then Q (from the new V, if asked)."""
+
+    def update(y, t, step_size):
+        v = step_toward(y.v, t.state, v_target(y, t), step_size)
+        bootstrap = (v if q_sees_new_v else y.v)[t.next_state]
+        q_target = t.reward + t.discount * bootstrap
+        return QVTables(step_toward(y.q, (t.state, t.action), q_target, step_size), v)
+
+    return rules.qv_learning()._replace(update=update)
+
+
+def _frozen_v(rule: Rule) -> Rule:
+    return rule._replace(update=lambda y, t, a: rule.update(y, t, a)._replace(v=y.v))
+
+
+WRONG_RULES = {
+    "td0, missing γ": ("td0", lambda b: _without_gamma(rules.td0())),
+    "expected_sarsa, greedy": ("expected_sarsa", lambda b: rules.q_learning()),
+    "q_learning, mean for max": ("q_learning", lambda b: rules.expected_sarsa(rules.mean)),
+    "qv_learning, V first": (
+        "qv_learning",
+        lambda b: _v_first(lambda y, t: t.reward + t.discount * y.v[t.next_state], True),
+    ),
+    "qvmax, V first": (
+        "qvmax",
+        lambda b: _v_first(lambda y, t: t.reward + t.discount * rules.greedy(y.q, t.next_state)),
+    ),
+    "bc_qvmax, the biased one": ("bc_qvmax", lambda b: rules.qvmax()),
+    "bc_qvmax, V first": ("bc_qvmax", lambda b: _v_first(lambda y, t: rules.greedy(y.q, t.state))),
+    "dueling_q, released code": ("dueling_q", lambda b: rules.dueling_q(descend_mean=False)),
+    "soft_rdq, released code": ("soft_rdq", lambda b: rules.soft_rdq(0.1, penalty="reference")),
+    "soft_rdq, no penalty": ("soft_rdq", lambda b: rules.hard_rdq()),
+    "hard_rdq, V frozen": ("hard_rdq", lambda b: _frozen_v(rules.hard_rdq())),
+}
+
+
+def _factory(name):
+    target, make = WRONG_RULES[name]
+    return lambda rule, b: make(b) if rule == target else standard(rule, b)
+
+
+@pytest.mark.parametrize("name", WRONG_RULES)
+def test_wrong_rules_fail_the_mean_update(name):
+    target = WRONG_RULES[name][0]
+    # Self-transitions, without which QVMAX in the wrong order is no different.
+    problem = problem_of(four_state("qvmax", 3, 0.9), np.array([[0.2, 0.3, 0.5]] * 4))
+    assert updates.mean_updates(problem, names=(target,)).holds
+    check = updates.mean_updates(problem, names=(target,), rules=_factory(name))
+    assert not check.holds
+    assert check.margin < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("check", "name"),
+    [
+        (updates.dueling_invariant, "dueling_q, released code"),
+        (updates.rdq_invariant, "hard_rdq, V frozen"),
+        (updates.rdq_invariant, "soft_rdq, released code"),
+        (updates.effective_step, "hard_rdq, V frozen"),
+        (updates.effective_step, "soft_rdq, no penalty"),
+        (updates.effective_step, "q_learning, mean for max"),
+        (updates.bc_qvmax_unit_step, "bc_qvmax, V first"),
+        (updates.bc_qvmax_unit_step, "bc_qvmax, the biased one"),
+    ],
+)
+def test_wrong_rules_fail_their_own_claims(check, name):
+    assert not check(PROBLEM, rules=_factory(name)).holds
+
+
+# --- Findings, by hand ---------------------------------------------------------------------------
+
+
+def test_bc_qvmax_is_pushed_up_by_noise():
+    # One state, one action, rewards 0 or 2 on the way to states 0 and 1 that look alike, γ = 0:
+    # at q = v = 1, Q' is 1 ± α, so V's target is 1 ± α and its mean is 1: no push with one action.
+    # With a second action worth 1 the target is max(1, 1 ± α): V gains α b (α/2).
+    p = np.full((2, 2, 2), 0.5)
+    reward = np.zeros((2, 2, 2))
+    reward[:, 0, 1], reward[:, 1, :] = 2.0, 1.0
+    problem = problem_of(MDP(p, reward, 0.0))
+    best = optimum(problem.mdp)
+    np.testing.assert_allclose(best.q, 1.0)
+    alpha = 0.5
+    change = mean_update("bc_qvmax", problem, best, alpha)
+    # d(s) = 1/2, b = 1/2: action 0 gains α/2 in the mean, action 1 gains nothing.
+    np.testing.assert_allclose(change.v, 0.5 * alpha * 0.5 * alpha / 2)
+    np.testing.assert_allclose(change.q, 0.0, atol=1e-15)
+
+
+def test_qvmax_interleaves_only_where_a_state_follows_itself():
+    p = np.zeros((2, 2, 2))
+    p[0, :, 1] = p[1, :, 0] = 1.0
+    problem = problem_of(MDP(p, np.ones((2, 2)), 0.9))
+    tables = random_tables("qvmax", problem, np.random.default_rng(0))
+    np.testing.assert_array_equal(interleaving("qvmax", problem, tables, 0.5), 0.0)
+
+
+def test_effective_step_by_hand():
+    # Two actions, all tables 0, reward 1, α = 1/2: RDQ sets Q(S,A) to its target, Dueling to 3/4.
+    t = rules.Transition(0, 0, 1.0, 0.99, 1)
+    for rule, moved, other in ((rules.hard_rdq(), 1.0, 0.5), (rules.dueling_q(), 0.75, 0.25)):
+        tables = rule.update(rules.AVTables(jnp.zeros(4), jnp.zeros((4, 2))), t, 0.5)
+        np.testing.assert_allclose(rule.q(tables)[0], [moved, other])
+
+
+def test_qvmax_bias_can_be_nothing_although_the_condition_fails():
+    # γ = 0: q = r is right whatever b does, while v = E_b r is not v_*.
+    mdp = MDP(np.full((2, 2, 2), 0.5), np.array([[1.0, 0.0]] * 2), 0.0)
+    problem = problem_of(mdp)
+    found = ops.solve_qvmax(mdp, problem.behaviour).values
+    np.testing.assert_allclose(found.q, optimum(mdp).q)
+    np.testing.assert_allclose(found.v, 0.5)
+    assert qv.qvmax_fixed_point(problem).holds
+
+
+def test_hard_rdq_and_dueling_end_where_the_closed_form_says():
+    mdp = four_state("dueling", 3, 0.5)  # q_* = (2, 0, 0)
+    problem = problem_of(mdp)
+    start = VA(np.full(4, 1.0), np.array([[0.5, -1.0, 0.0]] * 4))
+    for name in ("hard_rdq", "dueling_q"):
+        q = expected_curve(name, problem, 0.5, steps=3000, record_every=3000, tables=start)[-1]
+        np.testing.assert_allclose(q, [[2.0, 0.0, 0.0]] * 4, atol=1e-9)
+    # Hard RDQ: c = 1 − (−0.5) = 1.5, V = (2 + 1.5)/4.
+    np.testing.assert_allclose(ops.hard_rdq_limit(optimum(mdp).q, start).v, 0.875)
+
+
+def test_the_sampled_av_rules_diverge_on_the_ring_and_q_learning_does_not():
+    mdp = ring()
+    problem = problem_of(mdp)
+    errors = {}
+    for name in ("q_learning", "dueling_q", "hard_rdq"):
+        rule = rules.make_rule(name, problem.behaviour)
+        curve = simulated_curve(rule, problem, 0.3, steps=20_000, record_every=20_000, seeds=1)
+        errors[name] = np.abs(curve[-1] - optimum(mdp).q).max()
+    assert errors["q_learning"] < 0.01
+    assert errors["dueling_q"] > 100
+    assert errors["hard_rdq"] > 100
+
+
+# --- Rates ---------------------------------------------------------------------------------------
+
+
+def test_the_expected_update_predicts_the_simulated_mean():
+    problem = problem_of(four_state("on-policy", 2))
+    for name in ("expected_sarsa", "qv_learning"):
+        rule = rules.make_rule(name, problem.behaviour)
+        options = {"steps": 2000, "record_every": 500}
+        expected = expected_curve(name, problem, 0.1, **options)
+        found = simulated_curve(rule, problem, 0.1, seeds=60, **options)
+        np.testing.assert_allclose(found.mean(axis=(1, 2)), expected.mean(axis=(1, 2)), rtol=0.05)
+
+
+def test_the_rate_is_the_one_that_the_expected_update_shows():
+    problem = problem_of(four_state("qvmax", 6))
+    goal = optimum(problem.mdp).q
+    for name in ("q_learning", "bc_qvmax", "dueling_q", "hard_rdq"):
+        curve = expected_curve(name, problem, 1.0, steps=4000, record_every=1000)
+        late = np.abs(curve - goal).max(axis=(1, 2))
+        shown = (late[-1] / late[-2]) ** (1 / 1000)
+        assert rate(name, problem, 1.0).radius == pytest.approx(shown, rel=1e-6)
+
+
+def test_td0_rate_by_hand():
+    # One state that follows itself: V ← V + α (r + γ V − V).
+    problem = problem_of(MDP(np.ones((1, 1, 1)), np.ones((1, 1)), 0.9))
+    found = rate("td0", problem, 0.5)
+    assert found.slowest == pytest.approx(0.1)
+    assert found.radius == pytest.approx(0.95)
+    assert found.steps_per_fold == pytest.approx(-1 / np.log(0.95))
+
+
+def test_mean_square_growth_against_the_whole_second_moment_matrix():
+    # The same number from E[M ⊗ M], M = I + α u xᵀ, written out for each of the 4·2·4 transitions.
+    problem = problem_of(four_state("dueling", 2))
+    for step_size, spill, name in ((0.5, 1.0, "hard_rdq"), (0.9, 0.5, "dueling_q")):
+        total = np.zeros((64, 64))
+        for s in range(4):
+            for a in range(2):
+                for after in range(4):
+                    spread, error = np.zeros(8), np.zeros(8)
+                    spread[2 * s : 2 * s + 2] = spill
+                    spread[2 * s + a] += 1
+                    error[2 * after] += 0.999
+                    error[2 * s + a] -= 1
+                    step = np.eye(8) + step_size * np.outer(spread, error)
+                    total += np.kron(step, step) / 32
+        stated = np.abs(np.linalg.eigvals(total)).max()
+        assert mean_square_radius(name, problem, step_size) == pytest.approx(stated, abs=1e-9)
+
+
+@pytest.mark.parametrize(("name", "stable"), [("dueling_q", 0.621), ("hard_rdq", 0.604)])
+def test_the_step_size_from_which_the_variance_explodes(name, stable):
+    # With 18 actions, where the largest eigenvalues are close together; docs/theory.md.
+    problem = problem_of(four_state("dueling", 18))
+    assert mean_square_radius(name, problem, stable) < 1
+    assert mean_square_radius(name, problem, stable + 0.01) > 1
+
+
+def test_mean_square_growth_of_a_single_number():
+    problem = problem_of(MDP(np.ones((1, 1, 1)), np.ones((1, 1)), 0.9))
+    assert mean_square_radius("q_learning", problem, 0.5) == pytest.approx((1 - 0.5 * 0.1) ** 2)
+
+
+def test_mean_square_growth_leaves_out_what_is_never_visited():
+    """From 0 straight to the end: the one error that is ever corrected shrinks by 1 − α."""
+    chain = np.array([[[0.0, 1.0]], [[0.0, 1.0]]])
+    problem = problem_of(MDP(chain, np.ones((2, 1)), 0.9, terminal=[False, True]))
+    assert mean_square_radius("q_learning", problem, 0.3) == pytest.approx(0.7**2)
+
+
+def test_rates_leave_out_what_is_never_visited():
+    problem = problem_of(DEGENERATE["absorbing and unreachable"])
+    np.testing.assert_allclose(problem.visits, [0.5, 0.5, 0.0, 0.0], atol=1e-8)
+    for name in TABLES:
+        assert rate(name, problem, 0.5).radius < 1
+
+
+def test_visitation_of_a_chain_with_restarts():
+    # 0 → 1 → end, or 0 → end with probability 1/2: state 1 is visited half as often as state 0.
+    p = np.zeros((3, 1, 3))
+    p[0, 0, 1:], p[1, 0, 2], p[2, 0, 2] = 0.5, 1.0, 1.0
+    mdp = MDP(p, np.zeros((3, 1)), 0.9, terminal=np.array([False, False, True]))
+    np.testing.assert_allclose(visitation(mdp, np.ones((3, 1))), [2 / 3, 1 / 3, 0.0], atol=1e-8)
+
+
+# --- Problems and the suite ----------------------------------------------------------------------
+
+
+def test_the_random_family_is_as_wide_as_it_says():
+    problems = [random_problem(seed) for seed in range(400)]
+    assert {p.mdp.num_states for p in problems} == set(range(2, 21))
+    assert {p.mdp.num_actions for p in problems} == set(range(1, 11))
+    discounts = np.array([p.mdp.discount for p in problems])
+    assert discounts.min() == 0
+    assert 0.99 < discounts.max() <= 0.999
+    assert any(((p.mdp.p == 0) | (p.mdp.p == 1)).all() for p in problems)
+    assert any((p.mdp.p > 0).all() for p in problems)
+    assert any(p.mdp.terminal.any() for p in problems)
+
+
+def test_problems_survive_a_file_exactly(tmp_path):
+    path = tmp_path / "problem.json"
+    path.write_bytes(problem_json(PROBLEM, claim="x"))
+    back = load_problem(path)
+    np.testing.assert_array_equal(back.mdp.p, PROBLEM.mdp.p)
+    np.testing.assert_array_equal(back.mdp.reward, PROBLEM.mdp.reward)
+    np.testing.assert_array_equal(back.behaviour, PROBLEM.behaviour)
+    np.testing.assert_array_equal(back.visits, PROBLEM.visits)
+    assert back.mdp.discount == PROBLEM.mdp.discount
+    assert back.seed == PROBLEM.seed
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("{", "does not hold a problem"), ('{"format": "x"}', "not a problem of this version")],
+)
+def test_files_that_hold_no_problem_are_refused(tmp_path, content, message):
+    path = tmp_path / "problem.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match=message):
+        load_problem(path)
+    with pytest.raises(InputError, match="cannot read"):
+        load_problem(tmp_path / "absent.json")
+
+
+def test_processes_find_what_one_process_finds():
+    names = ["minimum_norm", "qvmax_fixed_point"]
+    alone = run_suite(range(60), names, workers=1)
+    counted = []
+    shared = run_suite(range(60), names, workers=2, on_progress=counted.append)
+    assert sum(counted) == 60
+    for one, other in zip(alone, shared, strict=True):
+        assert one.worst == other.worst
+        assert one.problem.seed == other.problem.seed
+
+
+def test_unknown_claims_name_the_nearest_one():
+    with pytest.raises(InputError, match="did you mean 'qvmax_bias'"):
+        run_suite(range(1), ["qvmax_bais"])
+
+
+def test_a_failing_problem_is_reported(monkeypatch):
+    def check(problem: Problem):
+        return conclude("fails", equal("actions", problem.mdp.num_actions, 3))
+
+    monkeypatch.setitem(CLAIMS, "fails", CLAIMS["minimum_norm"]._replace(function=check))
+    (result,) = run_suite(range(20), ["fails"], workers=1)
+    assert not result.holds
+    assert 0 < result.failures < 20
+    assert result.problem.mdp.num_actions != 3
+
+
+def test_uniform_is_the_default_behaviour():
+    mdp = four_state("qvmax", 3)
+    np.testing.assert_array_equal(problem_of(mdp).behaviour, uniform_policy(mdp))
+
+
+def test_an_mdp_in_place_of_a_problem_is_told_what_to_do():
+    mdp = four_state("qvmax", 2)
+    for use in (
+        check_problem,
+        results_on,
+        CLAIMS["qvmax_bias"].check,
+        problem_json,
+        lambda it: rate("qvmax", it, 0.1),
+    ):
+        with pytest.raises(InputError, match=r"not MDP: problem_of\(mdp\) makes one"):
+            use(mdp)
+    assert CLAIMS["qvmax_bias"].check(problem_of(mdp)).holds

@@ -1,0 +1,172 @@
+"""Every generated table of the documentation, by the name of its marker.
+
+Derived from ``results/``: ``figure6/`` (10M steps, protocol=reference), ``validation/`` (1M, the
+same), ``paper-protocol/`` (protocol=paper) and ``ablation/``; any of them may be absent, or hold
+some of the games only, and the tables then say so.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from docs_tables.protocols import (
+    Shift,
+    ablation_table,
+    leads_table,
+    protocols_table,
+    shifts,
+)
+from docs_tables.values import published_table, values_table
+from qduet import stats
+from qduet.paper.certificate import Cell, Certificate, admit, certify, compare_cells
+from qduet.paper.certificate.admission import check_whole
+from qduet.paper.certificate.claims import FAILS, HOLDS, MINATAR, UNDECIDED, rdq_outperforms
+from qduet.paper.certificate.overall import aggregates, collections
+from qduet.paper.certificate.tables import (
+    AGENTS,
+    NOT_YET,
+    Table,
+    all_cells_table,
+    claims_table,
+    sentences,
+    sources_table,
+)
+from qduet.results import published
+from qduet.results.published import title
+from qduet.results.runs import Runs, find, load
+
+FIGURE6, VALIDATION, PAPER, ABLATION = "figure6", "validation", "paper-protocol", "ablation"
+
+
+def tables(results: Path) -> dict[str, str]:
+    """Each table as Markdown."""
+    final = certificate(results / FIGURE6)
+    early = certificate(results / VALIDATION)
+    reference, paper, ablation = protocols(results)
+    whole, alone = protocol_shifts(reference, paper, ablation)
+    return {
+        "state": _state(final),
+        "state-validation": _state(early._replace(claims=())),
+        "verdicts": verdicts_table(final).markdown(),
+        "rdq": rdq_table(final).markdown(),
+        "return": all_cells_table(final.cells, "return", published.STEPS).markdown(),
+        "auc": all_cells_table(final.cells, "auc", published.STEPS).markdown(),
+        "validation": all_cells_table(early.cells, "return", published.EVALUATE_EVERY).markdown(),
+        "claims": claims_table(final.claims).markdown(),
+        "overall": overall_table(_runs(results / FIGURE6)).markdown(),
+        "values": values_table(_runs(results / FIGURE6), published.STEPS).markdown(),
+        "values-published": published_table(published.STEPS).markdown(),
+        "runs": _sources(final, early),
+        "protocols": protocols_table(whole, _judged(paper)).markdown(),
+        "leads": leads_table(reference, paper).markdown(),
+        "ablation": ablation_table(alone).markdown(),
+    }
+
+
+def protocol_shifts(
+    reference: list[Runs], paper: list[Runs], ablation: list[Runs]
+) -> tuple[list[Shift], list[Shift]]:
+    """What ``protocol=paper`` as a whole does to the scores, and what its settings do alone."""
+    return shifts(reference, paper), shifts(reference, ablation, paper)
+
+
+def protocols(results: Path) -> tuple[list[Runs], list[Runs], list[Runs]]:
+    """The runs of ``protocol=reference``, of ``protocol=paper``, and those in between."""
+    reference = _runs(results / VALIDATION) or _runs(results / FIGURE6)
+    paper = _runs(results / PAPER, protocol="paper")
+    return reference, paper, _ablation(results / ABLATION)
+
+
+def certificate(directory: Path) -> Certificate:
+    """The certificate of what a directory holds, without the claims that need no runs."""
+    whole = certify(_there(directory))
+    return whole._replace(claims=tuple(c for c in whole.claims if c.where == MINATAR))
+
+
+def _there(directory: Path) -> list[Path]:
+    return [directory] if any(directory.glob("*/config.json")) else []
+
+
+def _runs(directory: Path, *, protocol: str = "reference") -> list[Runs]:
+    return admit(_there(directory), protocol=protocol)
+
+
+def _judged(runs: list[Runs]) -> list[Cell]:
+    return compare_cells(runs, min(r.config["steps"] for r in runs)) if runs else []
+
+
+def _ablation(directory: Path) -> list[Runs]:
+    """Runs of any settings: ``ablation/NAME/`` or ``ablation/NAME/GAME/``."""
+    places = [directory, *sorted(path for path in directory.glob("*") if path.is_dir())]
+    found = [load(path) for path in find([p for p in places if _there(p)])]
+    for runs in found:
+        check_whole(runs)
+    return found
+
+
+def _state(certificate: Certificate) -> str:
+    return "\n".join(f"- {line}" for line in sentences(certificate))
+
+
+def _sources(*certificates: Certificate) -> str:
+    sources = [source for certificate in certificates for source in certificate.sources]
+    table = sources_table(sources)
+    empty = (NOT_YET, *("–",) * (len(table.headings) - 1))
+    return (table if table.rows else table._replace(rows=[empty])).markdown()
+
+
+def verdicts_table(certificate: Certificate) -> Table:
+    """The certificate in short: a row per game, published → ours and the verdicts in return."""
+    found = {(c.game, c.agent): c for c in certificate.cells if c.measure == "return"}
+    rows = []
+    for game in published.GAMES:
+        row = [title(game)]
+        for agent in published.AGENTS:
+            cell = found.get((game, agent))
+            theirs = published.scores(game, agent).values[:, -1].mean()
+            text = f"{theirs:.1f} → {NOT_YET}"
+            if cell is not None:
+                text = f"{cell.theirs.mean:.1f} → {cell.ours.mean:.1f}: {cell.verdict}"
+            row.append(text)
+        rows.append(tuple(row))
+    return Table("Certificate", ("game", *AGENTS.values()), rows)
+
+
+def rdq_table(certificate: Certificate) -> Table:
+    """The claims on RDQ in short: a row per game, how far it is ahead of the others in our runs."""
+    others = ("dueling_dqn", "dqn")
+    found = {claim.statement: claim for claim in certificate.claims}
+    words = {HOLDS: "ahead", FAILS: "behind", UNDECIDED: UNDECIDED}
+    rows = []
+    for game in published.GAMES:
+        row = [title(game)]
+        for other in others:
+            claim = found[rdq_outperforms(game, other)]
+            told = claim.verdict in words
+            row.append(f"{claim.ours}: {words[claim.verdict]}" if told else NOT_YET)
+        rows.append(tuple(row))
+    return Table("RDQ", ("game", *(f"RDQ − {AGENTS[other]}" for other in others)), rows)
+
+
+def overall_table(runs: list[Runs]) -> Table:
+    """IQM and probability of improvement over the games that there are, ours and published."""
+    ours, theirs = collections(runs)
+    shown, mine = aggregates(theirs), None if ours is None else aggregates(ours)
+    rows = []
+    for i, line in enumerate(shown.iqm):
+        own = _last(mine.iqm[i].y) if mine else NOT_YET
+        rows.append((f"IQM of {AGENTS[line.agent]}", _last(line.y), own))
+    for i, (x, y, chance) in enumerate(shown.improvement):
+        own = _told(mine.improvement[i].improvement) if mine else NOT_YET
+        rows.append((f"P({AGENTS[x]} > {AGENTS[y]})", _told(chance), own))
+    games = ", ".join(map(title, theirs.games))
+    return Table("Over games", (f"{games}, at step {theirs.at:,}", "published", "ours"), rows)
+
+
+def _last(estimate: stats.Estimate) -> str:
+    return _told(stats.Estimate(*(np.asarray(bound)[-1] for bound in estimate)))
+
+
+def _told(estimate: stats.Estimate) -> str:
+    value, low, high = (float(bound) for bound in estimate)
+    return f"{value:.3f} [{low:.3f}, {high:.3f}]"
