@@ -26,7 +26,7 @@ from qduet.tabular.mdp import four_state, garnet
 from qduet.tabular.rules import Rule, q_learning
 from qduet.tabular.running import Results, run
 from qduet.tabular.summary import summarise_all
-from qduet.tabular.sweep import sweep
+from qduet.tabular.sweeps import sweep
 
 
 def shared_rdq(share: float) -> Rule:

@@ -10,10 +10,10 @@ from qduet.deep import agents, networks
 from qduet.deep.agents import make_agent
 from qduet.jobs import devices, weights
 from qduet.minatar import make
-from qduet.tabular.experience import draw_chance
+from qduet.tabular.experience import draw_seed
 from qduet.tabular.mdp import four_state, optimum
 from qduet.tabular.rules import hard_rdq, q_learning
-from qduet.tabular.sweep import sweep
+from qduet.tabular.sweeps import sweep
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +38,11 @@ def test_own_rule_has_the_two_special_cases_it_names(own_rule, share, other, fac
 
 def test_own_rule_is_what_plain_numpy_computes(own_rule):
     mdp = four_state("dueling", 3)
-    chance = draw_chance(1, mdp, 400, 2.0, np.float64)
-    v, adv, target = chance.v.copy(), chance.adv.copy(), optimum(mdp).q
+    draws = draw_seed(1, mdp, 400, 2.0, np.float64)
+    v, adv, target = draws.v.copy(), draws.adv.copy(), optimum(mdp).q
     error = lambda: np.sqrt(np.mean((v[:, None] + adv - target) ** 2))
     first, s = error(), 0
-    for u_action, u_state in zip(chance.luck.action, chance.luck.next_state, strict=True):
+    for u_action, u_state in zip(draws.steps.action, draws.steps.next_state, strict=True):
         a, s2 = int(3 * u_action), int(4 * u_state)
         reward = 1.0 if a == 0 else -1.0
         delta = reward + 0.999 * max(v[s2] + adv[s2]) - v[s] - adv[s, a]

@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from qduet.bench import plain
+from qduet.bench import restatement
 from qduet.core import xla
-from qduet.tabular.experience import World, draw_chance, trajectory
+from qduet.tabular.experience import World, draw_seed, trajectory
 from qduet.tabular.mdp import garnet, optimum, uniform_policy
 
 SHAPES = ((1, 2, 2, 1), (2, 1, 1, 1), (3, 2, 61, 1), (16, 3, 1, 30), (2, 18, 2, 5))
@@ -23,7 +23,7 @@ CHILD = """
 import json, sys, jax
 from qduet.tabular.mdp import garnet, uniform_policy
 from qduet.tabular.rules import make_rule
-from qduet.tabular.sweep import sweep
+from qduet.tabular.sweeps import sweep
 for s, a, k, every in json.loads(sys.argv[1]):
     mdp = garnet(jax.random.key(s), num_states=s, num_actions=a, branching=min(2, s), discount=0.9)
     rules = {name: make_rule(name, uniform_policy(mdp)) for name in json.loads(sys.argv[2])}
@@ -43,7 +43,7 @@ def outputs():
 
 @pytest.mark.parametrize("which", range(len(SHAPES)), ids=[str(shape) for shape in SHAPES])
 @pytest.mark.parametrize("name", RULES)
-def test_native_loops_are_what_plain_numpy_computes(outputs, which, name):
+def test_native_loops_are_what_the_restatement_computes(outputs, which, name):
     num_states, num_actions, num_alphas, _ = SHAPES[which]
     mdp = garnet(
         jax.random.key(num_states),
@@ -52,16 +52,16 @@ def test_native_loops_are_what_plain_numpy_computes(outputs, which, name):
         branching=min(2, num_states),
         discount=0.9,
     )
-    chance = draw_chance(0, mdp, STEPS, 1.0, np.float32)
+    draws = draw_seed(0, mdp, STEPS, 1.0, np.float32)
     world = World.of(mdp, uniform_policy(mdp), np.float32)
     alphas = 0.4 * (1 + np.arange(num_alphas)) / num_alphas
     wide = lambda x: np.repeat(np.float64(x)[..., None], num_alphas, axis=-1)
-    tables = plain.start(name, wide(chance.v), wide(chance.adv))
+    tables = restatement.first_tables(name, wide(draws.v), wide(draws.adv))
     target = optimum(mdp).q[..., None]
-    error = lambda: np.sqrt(((plain.values(name, tables) - target) ** 2).mean(axis=(0, 1)))
-    first = error()
-    for t in zip(*(np.asarray(field).tolist() for field in trajectory(world, chance)), strict=True):
-        plain.UPDATES[name](tables, *t, alphas)
+    error = lambda: np.sqrt(((restatement.read_out(name, tables) - target) ** 2).mean(axis=(0, 1)))
+    first, update = error(), restatement.update_of(name, uniform_policy(mdp))
+    for t in zip(*(np.asarray(field).tolist() for field in trajectory(world, draws)), strict=True):
+        update(tables, *t, alphas)
     np.testing.assert_allclose(outputs[which][name], 100 * error() / first, rtol=1e-4)
 
 

@@ -7,7 +7,7 @@ from qduet.show.figures.style import LABELS
 from qduet.tabular.rules import RULES
 from qduet.tabular.running import Results
 from qduet.tabular.summary import summarise_all
-from qduet.tabular.sweep import Curves
+from qduet.tabular.sweeps import Curves
 
 POINTS = np.linspace(0, 1, 41)
 

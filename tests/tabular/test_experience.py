@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from qduet.tabular.experience import draw, draw_chance
+from qduet.tabular.experience import draw_seed, pick
 from qduet.tabular.mdp import MDP, garnet
 
 
@@ -11,19 +11,19 @@ def test_the_random_numbers_of_a_seed_are_these():
     """One NumPy generator for each purpose: seeds and purposes share none, scales are as asked."""
     base = garnet(jax.random.key(0), num_states=3, num_actions=2, branching=2, discount=0.9)
     mdp = MDP(base.p, base.reward, 0.9, reward_std=0.3)
-    chance = draw_chance(7, mdp, 50, 1.5, np.float64)
+    draws = draw_seed(7, mdp, 50, 1.5, np.float64)
     generators = [np.random.default_rng([7, purpose]) for purpose in range(7)]
     initial, start, *steps, noise = generators
-    np.testing.assert_array_equal(chance.v, 1.5 * initial.standard_normal(3))
-    np.testing.assert_array_equal(chance.adv, 1.5 * initial.standard_normal((3, 2)))
-    assert chance.start == start.random()
-    for field, generator in zip(chance.luck[:4], steps, strict=True):
+    np.testing.assert_array_equal(draws.v, 1.5 * initial.standard_normal(3))
+    np.testing.assert_array_equal(draws.adv, 1.5 * initial.standard_normal((3, 2)))
+    assert draws.start == start.random()
+    for field, generator in zip(draws.steps[:4], steps, strict=True):
         np.testing.assert_array_equal(field, generator.random(50))
-    np.testing.assert_array_equal(chance.luck.noise, 0.3 * noise.standard_normal(50))
+    np.testing.assert_array_equal(draws.steps.noise, 0.3 * noise.standard_normal(50))
 
 
 @pytest.mark.parametrize(("uniform", "index"), [(0.0, 1), (0.2499, 1), (0.25, 3), (0.9999, 3)])
 def test_what_has_no_probability_is_never_drawn(uniform, index):
     """Outcomes 0 and 2 have none, also where the number is exactly on their edge."""
     cdf = jnp.array([0.0, 0.25, 0.25, 1.0])
-    assert int(draw(cdf, jnp.float32(uniform))) == index
+    assert int(pick(cdf, jnp.float32(uniform))) == index

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from qduet.tabular import operators as ops
-from qduet.tabular.mdp import MDP, Values, evaluate, four_state, garnet, optimum, uniform_policy
-from qduet.tabular.operators import VA
+from qduet.tabular.mdp import MDP, evaluate, four_state, garnet, optimum, uniform_policy
+from qduet.tabular.tables import AVTables, QVTables
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_affine_form_of_qv_learning_by_hand():
 
 
 def test_joint_and_split_are_inverse(mdp, rng):
-    y = Values(rng.normal(size=(5, 3)), rng.normal(size=5))
+    y = QVTables(rng.normal(size=(5, 3)), rng.normal(size=5))
     back = ops.split(mdp, ops.joint(y))
     np.testing.assert_array_equal(back.q, y.q)
     np.testing.assert_array_equal(back.v, y.v)
@@ -66,7 +66,7 @@ def test_joint_and_split_are_inverse(mdp, rng):
 def test_av_operators_by_hand():
     # One state, two actions, γ = 0, r = (1, 3), b = (1/4, 3/4), V = 1, A = (2, -2).
     mdp, b = MDP(np.ones((1, 2, 1)), np.array([[1.0, 3.0]]), 0.0), np.array([[0.25, 0.75]])
-    y = VA(np.array([1.0]), np.array([[2.0, -2.0]]))
+    y = AVTables(np.array([1.0]), np.array([[2.0, -2.0]]))
     # Q = (3, -1) in either read-out; D = (-2, 4); b∘D = (-1/2, 3); E_b D = 5/2; mean 5/4.
     hard = ops.hard_rdq(mdp, b, y)
     np.testing.assert_allclose(hard.v, [3.5])
@@ -115,7 +115,7 @@ def test_soft_rdq_solver_agrees_with_plain_iteration(mdp, behaviour):
     for _ in range(2000):
         q = ops.soft_rdq_map(mdp, behaviour, q, ratio=0.2)
     np.testing.assert_allclose(found.values.q, q, atol=1e-9)
-    y = VA(found.values.v, found.values.q - found.values.v[:, None])
+    y = AVTables(found.values.v, found.values.q - found.values.v[:, None])
     moved = ops.soft_rdq(mdp, behaviour, y, ratio=0.2)
     np.testing.assert_allclose(moved.adv, y.adv, atol=1e-9)
 
@@ -135,7 +135,7 @@ def test_error_bounds_cover_the_true_error():
     # A solution that is off by 1 everywhere must be certified as at least that far off.
     mdp = four_state("qvmax", 2)
     y = optimum(mdp)
-    off = Values(y.q + 1, y.v + 1)
+    off = QVTables(y.q + 1, y.v + 1)
     image = ops.qv_learning(mdp, np.array([[1.0, 0.0]] * 4), off)
     assert ops._certify(off, image, 0.99).error_bound >= 1.0
     assert ops.solve_qvmax(mdp, uniform_policy(mdp)).error_bound < 1e-9
@@ -146,7 +146,7 @@ def test_limits_of_hard_rdq_and_dueling_by_hand():
     hard = ops.hard_rdq_limit(q)  # V = 5/3
     np.testing.assert_allclose(hard.v, [5 / 3])
     np.testing.assert_allclose(hard.adv, [[7 / 3, -2 / 3]])
-    start = VA(np.array([1.0]), np.array([[0.0, 4.0]]))  # V − ΣA = −3, so V = 2/3
+    start = AVTables(np.array([1.0]), np.array([[0.0, 4.0]]))  # V − ΣA = −3, so V = 2/3
     np.testing.assert_allclose(ops.hard_rdq_limit(q, start).v, [2 / 3])
     dueling = ops.dueling_q_limit(q, start)  # mean A stays 2
     np.testing.assert_allclose(dueling.v, [2.5])

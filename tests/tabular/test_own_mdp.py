@@ -22,7 +22,7 @@ from qduet.tabular.mdp import MDP, garnet
 from qduet.tabular.rules import q_learning
 from qduet.tabular.running import run
 from qduet.tabular.summary import summarise_all, table
-from qduet.tabular.sweep import sweep
+from qduet.tabular.sweeps import sweep
 
 
 def lake(**changes):
@@ -68,8 +68,8 @@ def test_an_equal_mdp_reads_the_cells_and_another_one_is_refused(done, monkeypat
     ):
         run(declare(lake(), step_sizes=(0.05, 0.41, 1.0)), done[0])
     other = lake(discount=0.95)
-    told = f"problem is lake#{lake().digest} there, lake#{other.digest} here"
-    with pytest.raises(InputError, match=told):
+    message = f"problem is lake#{lake().digest} there, lake#{other.digest} here"
+    with pytest.raises(InputError, match=message):
         run(declare(other), done[0])
 
 
@@ -206,7 +206,7 @@ def test_the_rule_that_others_are_compared_with_may_be_missing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"actions": (2, 6)}, "has 3 actions: leave actions out"),
         (
@@ -222,8 +222,8 @@ def test_the_rule_that_others_are_compared_with_may_be_missing(tmp_path):
         ({"rules": ("q_learning",)}, "extra_rules={name: rule}"),
     ],
 )
-def test_what_makes_no_sense_is_refused_when_it_is_declared(options, told):
-    with pytest.raises(InputError, match=re.escape(told)):
+def test_what_makes_no_sense_is_refused_when_it_is_declared(options, message):
+    with pytest.raises(InputError, match=re.escape(message)):
         dataclasses.replace(declare(lake()), **options)
 
 
@@ -242,20 +242,20 @@ def test_the_names_of_the_papers_figures_are_taken(tmp_path):
 
 
 def test_values_that_are_exact_from_the_start_are_told_before_anything_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr("qduet.tabular.sweep._execute", lambda *a: pytest.fail("ran"))
+    monkeypatch.setattr("qduet.tabular.sweeps.run_trials", lambda *a: pytest.fail("ran"))
     with pytest.raises(InputError, match="initial values of q_learning are already exact"):
         run(declare(lake(reward=np.zeros((5, 3)))), tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
-    ("rule", "told"),
+    ("rule", "message"),
     [
         (q_learning, "'mine' is a function, not a rule: call it, q_learning()"),
         (q_learning()._replace(goal="optimum"), "mine, 'optimum': did you mean 'optimal'?"),
     ],
 )
-def test_a_rule_that_is_none_is_told_before_anything_is_written(rule, told, tmp_path):
-    with pytest.raises(InputError, match=re.escape(told)):
+def test_a_rule_that_is_none_is_told_before_anything_is_written(rule, message, tmp_path):
+    with pytest.raises(InputError, match=re.escape(message)):
         run(declare(lake()), tmp_path / "out", extra_rules={"mine": rule})
     assert list(tmp_path.iterdir()) == []

@@ -1,11 +1,11 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import plain
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from qduet.bench import restatement
 from qduet.core.errors import InputError, unknown_name
 from qduet.tabular import rules
 from qduet.tabular.mdp import evaluate, four_state, garnet, optimum, uniform_policy
@@ -35,8 +35,8 @@ def learn(rule, tables, transitions, alpha):
     return jax.jit(lambda w: jax.lax.scan(step, w, transitions)[0])(tables)
 
 
-def plainly(name, pi, v, adv, transitions, alpha):
-    w, update = plain.tables(name, v, adv), plain.rule(name, pi)
+def restated(name, pi, v, adv, transitions, alpha):
+    w, update = restatement.first_tables(name, v, adv), restatement.update_of(name, pi)
     for t in zip(*transitions, strict=True):
         update(w, *t, alpha)
     return w
@@ -51,18 +51,20 @@ def plainly(name, pi, v, adv, transitions, alpha):
     num_actions=st.integers(1, 7),
     alpha=st.sampled_from([0.03, 0.2, 0.45]),
 )
-def test_every_rule_agrees_with_plain_numpy(name, seed, num_states, num_actions, alpha):
+def test_every_rule_agrees_with_its_numpy_restatement(name, seed, num_states, num_actions, alpha):
     rng = np.random.default_rng(seed)
     v, adv = rng.normal(size=num_states), rng.normal(size=(num_states, num_actions))
     pi = rng.dirichlet(np.ones(num_actions), size=num_states)
     transitions = random_transitions(seed, num_states, num_actions, 1500)
     rule = make_rule(name, pi)
     tables = learn(rule, rule.init(jnp.asarray(v), jnp.asarray(adv)), transitions, alpha)
-    w = plainly(name, pi, v, adv, transitions, alpha)
+    w = restated(name, pi, v, adv, transitions, alpha)
     for field in tables._fields:
         np.testing.assert_allclose(getattr(tables, field), w[field], rtol=1e-12, atol=1e-12)
     if rule.q is not None:
-        np.testing.assert_allclose(rule.q(tables), plain.read_out(name, w), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            rule.q(tables), restatement.read_out(name, w), rtol=1e-12, atol=1e-12
+        )
 
 
 @pytest.mark.usefixtures("x64")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from qduet.tabular.summary import summarise, table
-from qduet.tabular.sweep import Curves
+from qduet.tabular.sweeps import Curves
 
 STEP_SIZES = np.array([0.1, 0.2, 0.4])
 

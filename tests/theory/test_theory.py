@@ -11,8 +11,8 @@ from qduet.core.errors import InputError
 from qduet.tabular import operators as ops
 from qduet.tabular import rules
 from qduet.tabular.mdp import MDP, four_state, optimum, uniform_policy
-from qduet.tabular.operators import VA
-from qduet.tabular.rules import QVTables, Rule, step_toward
+from qduet.tabular.rules import Rule, step_toward
+from qduet.tabular.tables import AVTables, QVTables
 from qduet.theory import (
     CLAIMS,
     av,
@@ -260,7 +260,7 @@ def test_effective_step_by_hand():
     # Two actions, all tables 0, reward 1, α = 1/2: RDQ sets Q(S,A) to its target, Dueling to 3/4.
     t = rules.Transition(0, 0, 1.0, 0.99, 1)
     for rule, moved, other in ((rules.hard_rdq(), 1.0, 0.5), (rules.dueling_q(), 0.75, 0.25)):
-        tables = rule.update(rules.AVTables(jnp.zeros(4), jnp.zeros((4, 2))), t, 0.5)
+        tables = rule.update(AVTables(jnp.zeros(4), jnp.zeros((4, 2))), t, 0.5)
         np.testing.assert_allclose(rule.q(tables)[0], [moved, other])
 
 
@@ -277,7 +277,7 @@ def test_qvmax_bias_can_be_nothing_although_the_condition_fails():
 def test_hard_rdq_and_dueling_end_where_the_closed_form_says():
     mdp = four_state("dueling", 3, 0.5)  # q_* = (2, 0, 0)
     problem = problem_of(mdp)
-    start = VA(np.full(4, 1.0), np.array([[0.5, -1.0, 0.0]] * 4))
+    start = AVTables(np.full(4, 1.0), np.array([[0.5, -1.0, 0.0]] * 4))
     for name in ("hard_rdq", "dueling_q"):
         q = expected_curve(name, problem, 0.5, steps=3000, record_every=3000, tables=start)[-1]
         np.testing.assert_allclose(q, [[2.0, 0.0, 0.0]] * 4, atol=1e-9)

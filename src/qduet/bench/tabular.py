@@ -1,7 +1,7 @@
 """How fast the tabular sweep is, and plain NumPy beside it in the same run.
 
 For each rule and |A| one cell of the paper's size is timed: 61 step sizes × 20,000 steps × some
-seeds, through `qduet.tabular.sweep.sweep` as the figures are made, random numbers and trajectories
+seeds, through `qduet.tabular.sweeps.sweep` as the figures are made, random numbers and trajectories
 included. Beside it stand two NumPy restatements of the same rule on the first seed's trajectory:
 
 * *one run*: a table ``[S, A]`` and one step size, an update at a time;
@@ -20,14 +20,14 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from qduet.bench import plain
+from qduet.bench import restatement
 from qduet.core import machine
 from qduet.core.errors import InputError, unknown_name
 from qduet.paper.figures import FIGURES
-from qduet.tabular.experience import World, draw_chance, trajectory
+from qduet.tabular.experience import World, draw_seed, trajectory
 from qduet.tabular.mdp import MDP, four_state, uniform_policy
 from qduet.tabular.rules import RULES, make_rule
-from qduet.tabular.sweep import error_targets, sweep
+from qduet.tabular.sweeps import error_targets, sweep
 
 DESCRIPTION = "updates per second of the tabular rules, against plain NumPy (default)"
 
@@ -128,15 +128,16 @@ def reading(name: str, num_actions: int, *, seeds: int, cores: int) -> Reading:
 def _numpy(mdp: MDP, name: str, alphas: np.ndarray, steps: int) -> tuple[float, np.ndarray]:
     """Nanoseconds per update of plain NumPy on seed 0, and the errors it ends with, ``[K]``."""
     behaviour = uniform_policy(mdp)
-    chance = draw_chance(0, mdp, STEPS, 2.0, np.float32)
-    walk = jax.jit(trajectory)(World.of(mdp, behaviour, np.float32), chance)
+    draws = draw_seed(0, mdp, STEPS, 2.0, np.float32)
+    walk = jax.jit(trajectory)(World.of(mdp, behaviour, np.float32), draws)
     transitions = list(zip(*(np.asarray(field).tolist() for field in walk), strict=True))[:steps]
-    v, adv = chance.v.astype(np.float64), chance.adv.astype(np.float64)
+    v, adv = draws.v.astype(np.float64), draws.adv.astype(np.float64)
     step_size: Any = alphas[0]
     if alphas.size > 1:
         v, adv = (np.repeat(x[..., None], alphas.size, axis=-1) for x in (v, adv))
         step_size = alphas
-    tables, update = plain.start(name, v, adv), plain.UPDATES[name]
+    tables = restatement.first_tables(name, v, adv)
+    update = restatement.update_of(name, behaviour)
     with np.errstate(over="ignore", invalid="ignore"):
         began = time.process_time()
         for t in transitions:
@@ -144,7 +145,7 @@ def _numpy(mdp: MDP, name: str, alphas: np.ndarray, steps: int) -> tuple[float, 
         seconds = time.process_time() - began
         goal = error_targets(mdp, behaviour)[make_rule(name, behaviour).goal]
         target = goal.v if name == "td0" else goal.q
-        values = plain.values(name, tables).reshape(*target.shape, -1)
+        values = restatement.read_out(name, tables).reshape(*target.shape, -1)
         squares = (values - target[..., None]) ** 2
     errors = np.sqrt(squares.mean(axis=tuple(range(target.ndim))))
     return 1e9 * seconds / (alphas.size * steps), errors

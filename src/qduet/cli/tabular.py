@@ -11,7 +11,7 @@ from qduet.cli.problems import named_mdp
 from qduet.core.errors import InputError, unknown_name
 from qduet.tabular.mdp import FOUR_STATE, uniform_policy
 from qduet.tabular.rules import RULES, make_rule
-from qduet.tabular.sweep import EpsilonGreedy, sweep
+from qduet.tabular.sweeps import EpsilonGreedy, sweep
 
 EXAMPLE = """qduet tabular hard_rdq --mdp dueling --actions 18 --step-size 0.1353 --init-std 2
 qduet tabular q_learning --mdp FrozenLake-v1 --step-size 0.1 --epsilon 0.1 --json"""

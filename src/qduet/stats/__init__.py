@@ -31,7 +31,7 @@ from qduet.stats.resampling import (
     pooled,
     profile,
 )
-from qduet.stats.sweeps import Choice, auc, best, best_difference, held_out, pooled_interval
+from qduet.stats.step_sizes import Choice, auc, best, best_difference, held_out, pooled_interval
 
 __all__ = [
     "RESAMPLES",

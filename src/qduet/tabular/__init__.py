@@ -1,1 +1,1 @@
-"""Values in tables: finite MDPs, update rules, sweeps over step sizes and seeds."""
+"""QVTables in tables: finite MDPs, update rules, sweeps over step sizes and seeds."""

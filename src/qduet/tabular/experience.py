@@ -1,8 +1,8 @@
-"""Experience in a finite MDP: what is random about a seed, and the transitions that follow from it.
+"""Experience in a finite MDP: the random numbers of a seed, and the transitions they lead to.
 
-All random numbers of a seed are drawn at once, by `draw_chance`; everything after that is a pure
-function of them. So a seed is the same run in whatever sweep and on whatever device it appears, and
-rules can be compared on common random numbers.
+`draw_seed` draws all random numbers of a seed at once; everything after that is a pure function of
+them. So a seed gives the same run whichever sweep or device it runs on, and rules can be compared
+on common random numbers.
 """
 
 from typing import Any, NamedTuple
@@ -11,8 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from qduet.tabular.mdp import MDP, Floats
+from qduet.tabular.mdp import MDP
 from qduet.tabular.rules import Transition
+from qduet.tabular.tables import Floats
 
 
 class World(NamedTuple):
@@ -27,13 +28,13 @@ class World(NamedTuple):
     terminal: jax.Array
     """``[S]`` bool"""
     start_cdf: jax.Array
-    """``[S]``"""
+    """``[S]``: cumulative distribution of the first state."""
     behaviour_cdf: jax.Array
-    """``[S, A]``"""
+    """``[S, A]``: cumulative b(a | s)."""
 
     @classmethod
     def of(cls, mdp: MDP, behaviour: Floats, dtype: Any) -> "World":
-        """The world of `mdp` under the policy ``behaviour[s, a]``."""
+        """`mdp` under the policy ``behaviour[s, a]``."""
         real = lambda x: jnp.asarray(x, dtype)
         return cls(
             next_cdf=real(mdp.p.cumsum(axis=-1)),
@@ -45,47 +46,49 @@ class World(NamedTuple):
         )
 
 
-class Luck(NamedTuple):
-    """The random numbers of one step: uniform in [0, 1), but for `noise`."""
+class StepDraws(NamedTuple):
+    """The random numbers of one step; all but `noise` are uniform in [0, 1)."""
 
     action: Any
+    """Picks the action."""
     next_state: Any
+    """Picks the next state."""
     explore: Any
     """Decides whether an ε-greedy behaviour explores."""
     restart: Any
-    """Decides the state in which the next episode starts."""
+    """Picks the first state of the next episode, should this step end one."""
     noise: Any
-    """Added to the reward."""
+    """Is added to the reward."""
 
 
-class Chance(NamedTuple):
-    """All that is random about one seed."""
+class SeedDraws(NamedTuple):
+    """All random numbers of one seed."""
 
     v: Any
     """``[S]``: V_0."""
     adv: Any
     """``[S, A]``: A_0."""
     start: Any
-    """Uniform; decides the first state."""
-    luck: Luck
+    """Uniform in [0, 1); picks the first state."""
+    steps: StepDraws
     """Fields ``[steps]``."""
 
 
-def draw_chance(seed: int, mdp: MDP, steps: int, init_std: float, dtype: Any) -> Chance:
+def draw_seed(seed: int, mdp: MDP, steps: int, init_std: float, dtype: Any) -> SeedDraws:
     """The random numbers of a seed; V_0 and A_0 are drawn from N(0, init_std²).
 
-    Each purpose has a generator of its own, so that none moves when another one is drawn from more
-    or less. Numbers are drawn in double precision and then rounded, so that a seed is the same run
-    in either.
+    Each purpose has a generator of its own: drawing more for one changes no number of another.
+    Numbers are drawn in double precision and then rounded to `dtype`, so that a seed means the same
+    run in both precisions.
     """
     generator = lambda purpose: np.random.default_rng([seed, purpose])
     uniform = lambda purpose: generator(purpose).random(steps)
     initial = generator(0)
-    chance = Chance(
+    draws = SeedDraws(
         v=init_std * initial.standard_normal(mdp.num_states),
         adv=init_std * initial.standard_normal((mdp.num_states, mdp.num_actions)),
         start=generator(1).random(()),
-        luck=Luck(
+        steps=StepDraws(
             action=uniform(2),
             next_state=uniform(3),
             explore=uniform(4),
@@ -93,42 +96,44 @@ def draw_chance(seed: int, mdp: MDP, steps: int, init_std: float, dtype: Any) ->
             noise=mdp.reward_std * generator(6).standard_normal(steps),
         ),
     )
-    rounded = jax.tree.map(lambda x: np.asarray(x, dtype), chance)
+    rounded = jax.tree.map(lambda x: np.asarray(x, dtype), draws)
     one = np.dtype(dtype).type(1)
     below_one = lambda x: np.minimum(x, np.nextafter(one, 0 * one))  # rounding can reach 1
-    luck = Luck(*map(below_one, rounded.luck))._replace(noise=rounded.luck.noise)
-    return rounded._replace(start=below_one(rounded.start), luck=luck)
+    uniforms = StepDraws(*map(below_one, rounded.steps))
+    return rounded._replace(
+        start=below_one(rounded.start), steps=uniforms._replace(noise=rounded.steps.noise)
+    )
 
 
-def draw(cdf: jax.Array, uniform: jax.Array) -> jax.Array:
+def pick(cdf: jax.Array, uniform: jax.Array) -> jax.Array:
     """The index at which a cumulative distribution ``[n]`` passes `uniform`."""
     return (uniform >= cdf[:-1]).sum(dtype=jnp.int32)
 
 
-def first_state(world: World, chance: Chance) -> jax.Array:
+def first_state(world: World, draws: SeedDraws) -> jax.Array:
     """The state in which a seed's first episode starts."""
-    return draw(world.start_cdf, chance.start)
+    return pick(world.start_cdf, draws.start)
 
 
-def act(world: World, state: jax.Array, action: jax.Array, luck: Luck) -> Transition:
-    """What follows `action` in `state`."""
-    next_state = draw(world.next_cdf[state, action], luck.next_state)
-    reward = world.reward[state, action, next_state] + luck.noise
+def act(world: World, state: jax.Array, action: jax.Array, draws: StepDraws) -> Transition:
+    """The transition that follows `action` in `state`."""
+    next_state = pick(world.next_cdf[state, action], draws.next_state)
+    reward = world.reward[state, action, next_state] + draws.noise
     return Transition(state, action, reward, world.discount[next_state], next_state)
 
 
-def proceed(world: World, t: Transition, luck: Luck) -> jax.Array:
-    """The state in which the next step begins: a new start after a terminal state."""
-    restart = draw(world.start_cdf, luck.restart)
+def state_after(world: World, t: Transition, draws: StepDraws) -> jax.Array:
+    """The state in which the next step begins: a first state if `t` ended the episode."""
+    restart = pick(world.start_cdf, draws.restart)
     return jnp.where(world.terminal[t.next_state], restart, t.next_state)
 
 
-def trajectory(world: World, chance: Chance) -> Transition:
+def trajectory(world: World, draws: SeedDraws) -> Transition:
     """The transitions of one seed under the behaviour policy: fields ``[steps]``."""
 
-    def step(state: jax.Array, luck: Luck) -> tuple[jax.Array, Transition]:
-        action = draw(world.behaviour_cdf[state], luck.action)
-        t = act(world, state, action, luck)
-        return proceed(world, t, luck), t
+    def step(state: jax.Array, draws: StepDraws) -> tuple[jax.Array, Transition]:
+        action = pick(world.behaviour_cdf[state], draws.action)
+        t = act(world, state, action, draws)
+        return state_after(world, t, draws), t
 
-    return jax.lax.scan(step, first_state(world, chance), chance.luck)[1]
+    return jax.lax.scan(step, first_state(world, draws), draws.steps)[1]

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 
 from qduet.core.errors import InputError, plain, unknown_name
-from qduet.tabular.mdp import FOUR_STATE, MDP, Values, four_state, uniform_policy
+from qduet.tabular.mdp import FOUR_STATE, MDP, four_state, uniform_policy
 from qduet.tabular.rules import Rule, make_rule
-from qduet.tabular.sweep import check_step_sizes, error_targets
+from qduet.tabular.sweeps import check_step_sizes, error_targets
+from qduet.tabular.tables import QVTables
 
 PROTOCOLS = ("paper", "reference")
 
@@ -164,7 +165,7 @@ class TabularExperiment:
             steps=400,
         )
 
-    def targets(self, mdp: MDP) -> dict[str, Values]:
+    def targets(self, mdp: MDP) -> dict[str, QVTables]:
         """What the errors are measured against."""
         targets = error_targets(mdp, uniform_policy(mdp))
         if self.protocol == "reference":  # the released code has q_* = 1/(1−γ) for every action

@@ -18,15 +18,13 @@ import dataclasses
 import functools
 import hashlib
 from collections.abc import Callable
-from typing import NamedTuple
 
 import jax
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qduet.core.errors import InputError, unknown_name
-
-Floats = NDArray[np.float64]
+from qduet.tabular.tables import Floats, QVTables
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -123,15 +121,6 @@ class MDP:
         return content.hexdigest()[:12]
 
 
-class Values(NamedTuple):
-    """An action-value function and the state-value function that belongs to it."""
-
-    q: Floats
-    """``[S, A]``"""
-    v: Floats
-    """``[S]``"""
-
-
 def _check_shape(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
     if array.shape != shape:
         raise InputError(f"{name} must have shape {list(shape)}; it has {list(array.shape)}")
@@ -159,7 +148,7 @@ def uniform_policy(mdp: MDP) -> Floats:
     return np.full((mdp.num_states, mdp.num_actions), 1 / mdp.num_actions)
 
 
-def evaluate(mdp: MDP, policy: ArrayLike) -> Values:
+def evaluate(mdp: MDP, policy: ArrayLike) -> QVTables:
     """q_π and v_π of a policy ``π[s, a]``, by solving (I − γ E_π P) v = E_π r."""
     pi = check_policy(mdp, policy)
     transition = np.einsum("ij,ijk->ik", pi, mdp.p)
@@ -168,7 +157,7 @@ def evaluate(mdp: MDP, policy: ArrayLike) -> Values:
     v = np.zeros(mdp.num_states)
     system = np.eye(alive.sum()) - mdp.discount * transition[np.ix_(alive, alive)]
     v[alive] = np.linalg.solve(system, reward[alive])
-    return Values(q=mdp.r + mdp.discount * mdp.p @ v, v=v)
+    return QVTables(q=mdp.r + mdp.discount * mdp.p @ v, v=v)
 
 
 def policy_iteration(solve: Callable[[NDArray[np.intp]], Floats], q: Floats) -> Floats:
@@ -189,10 +178,10 @@ def policy_iteration(solve: Callable[[NDArray[np.intp]], Floats], q: Floats) -> 
         greedy = np.where(better, q.argmax(axis=1), greedy)
 
 
-def optimum(mdp: MDP) -> Values:
+def optimum(mdp: MDP) -> QVTables:
     """q_* and v_*, by policy iteration from the greedy policy of the immediate rewards."""
     q = policy_iteration(lambda greedy: evaluate(mdp, np.eye(mdp.num_actions)[greedy]).q, mdp.r)
-    return Values(q=q, v=q.max(axis=1))
+    return QVTables(q=q, v=q.max(axis=1))
 
 
 _FOUR_STATE = {"on-policy": (0.0, 0.99), "qvmax": (0.0, 0.99), "dueling": (-1.0, 0.999)}

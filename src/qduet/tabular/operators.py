@@ -39,19 +39,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qduet.tabular.mdp import MDP, Floats, Values, policy_iteration
+from qduet.tabular.mdp import MDP, policy_iteration
+from qduet.tabular.tables import AVTables, Floats, QVTables
 
 Expectation = Callable[[Floats], Floats]
 """``q[S, A] -> [S]``: E, or E_π of a fixed policy, which makes the operators affine."""
-
-
-class VA(NamedTuple):
-    """State values and advantages."""
-
-    v: Floats
-    """``[S]``"""
-    adv: Floats
-    """``[S, A]``"""
 
 
 # --- Fundamental and Bellman operators -----------------------------------------------------------
@@ -89,21 +81,21 @@ def T(mdp: MDP, values: Floats, expect: Expectation = E) -> Floats:
 # --- QV-learning: joint operators on (q, v) ------------------------------------------------------
 
 
-def qv_learning(mdp: MDP, behaviour: Floats, y: Values, expect: Expectation = E) -> Values:
+def qv_learning(mdp: MDP, behaviour: Floats, y: QVTables, expect: Expectation = E) -> QVTables:
     """H of QV-learning (eq. 5, 6): q ← r + γ P v, v ← E_b (r + γ P v)."""
     backup = mdp.r + mdp.discount * P(mdp, y.v)
-    return Values(q=backup, v=E_pi(behaviour, backup))
+    return QVTables(q=backup, v=E_pi(behaviour, backup))
 
 
-def qvmax(mdp: MDP, behaviour: Floats, y: Values, expect: Expectation = E) -> Values:
+def qvmax(mdp: MDP, behaviour: Floats, y: QVTables, expect: Expectation = E) -> QVTables:
     """H of QVMAX (eq. 5, 7): q ← r + γ P v, v ← E_b (r + γ P E q)."""
     backup = mdp.r + mdp.discount * P(mdp, y.v)
-    return Values(q=backup, v=E_pi(behaviour, T(mdp, y.q, expect)))
+    return QVTables(q=backup, v=E_pi(behaviour, T(mdp, y.q, expect)))
 
 
-def bc_qvmax(mdp: MDP, behaviour: Floats, y: Values, expect: Expectation = E) -> Values:
+def bc_qvmax(mdp: MDP, behaviour: Floats, y: QVTables, expect: Expectation = E) -> QVTables:
     """H of BC-QVMAX (eq. 5, 10): q ← r + γ P v, v ← E q."""
-    return Values(q=mdp.r + mdp.discount * P(mdp, y.v), v=expect(y.q))
+    return QVTables(q=mdp.r + mdp.discount * P(mdp, y.v), v=expect(y.q))
 
 
 class Affine(NamedTuple):
@@ -124,46 +116,48 @@ def qv_learning_affine(mdp: MDP, behaviour: Floats) -> Affine:
     return Affine(b=np.concatenate([mdp.r.ravel(), E_pi(behaviour, mdp.r)]), A=matrix)
 
 
-def joint(y: Values) -> Floats:
+def joint(y: QVTables) -> Floats:
     """(q, v) as one vector ``[SA + S]``."""
     return np.concatenate([y.q.ravel(), y.v])
 
 
-def split(mdp: MDP, vector: Floats) -> Values:
+def split(mdp: MDP, vector: Floats) -> QVTables:
     """The inverse of `joint`."""
     pairs = mdp.num_states * mdp.num_actions
-    return Values(q=vector[:pairs].reshape(mdp.num_states, mdp.num_actions), v=vector[pairs:])
+    return QVTables(q=vector[:pairs].reshape(mdp.num_states, mdp.num_actions), v=vector[pairs:])
 
 
 # --- AV-learning: operators on (V, A) ------------------------------------------------------------
 
 
-def read_out(y: VA, centred: bool = False) -> Floats:
+def read_out(y: AVTables, centred: bool = False) -> Floats:
     """Q = V + A (eq. 11), or V + A − mean(A) when centred (eq. 8)."""
     mean = y.adv.mean(axis=1) if centred else 0.0
     return (y.v - mean)[:, None] + y.adv
 
 
-def hard_rdq(mdp: MDP, behaviour: Floats, y: VA, expect: Expectation = E) -> VA:
+def hard_rdq(mdp: MDP, behaviour: Floats, y: AVTables, expect: Expectation = E) -> AVTables:
     """Hard RDQ: V ← V + E_b D, A ← A + b ∘ D, with D = T Q − Q and Q = V + A."""
     q = read_out(y)
     error = behaviour * (T(mdp, q, expect) - q)
-    return VA(v=y.v + error.sum(axis=1), adv=y.adv + error)
+    return AVTables(v=y.v + error.sum(axis=1), adv=y.adv + error)
 
 
-def dueling_q(mdp: MDP, behaviour: Floats, y: VA, expect: Expectation = E) -> VA:
+def dueling_q(mdp: MDP, behaviour: Floats, y: AVTables, expect: Expectation = E) -> AVTables:
     """Dueling: V ← V + E_b D, A ← A + b ∘ D − (1/|A|) E_b D, with Q = V + A − mean(A)."""
     q = read_out(y, centred=True)
     error = behaviour * (T(mdp, q, expect) - q)
-    return VA(v=y.v + error.sum(axis=1), adv=y.adv + error - error.mean(axis=1, keepdims=True))
+    return AVTables(
+        v=y.v + error.sum(axis=1), adv=y.adv + error - error.mean(axis=1, keepdims=True)
+    )
 
 
 def soft_rdq(
-    mdp: MDP, behaviour: Floats, y: VA, expect: Expectation = E, *, ratio: float = 0.0
-) -> VA:
+    mdp: MDP, behaviour: Floats, y: AVTables, expect: Expectation = E, *, ratio: float = 0.0
+) -> AVTables:
     """Soft RDQ (eq. 13, 14): Hard RDQ, minus ρ (V, A) with ρ = β/α the `ratio`."""
     step = hard_rdq(mdp, behaviour, y, expect)
-    return VA(v=step.v - ratio * y.v, adv=step.adv - ratio * y.adv)
+    return AVTables(v=step.v - ratio * y.v, adv=step.adv - ratio * y.adv)
 
 
 # --- Fixed points --------------------------------------------------------------------------------
@@ -172,13 +166,13 @@ def soft_rdq(
 class FixedPoint(NamedTuple):
     """A solution y of H y = y."""
 
-    values: Values
+    values: QVTables
     """(q, v); for the AV family v is V, and A is q − v."""
     error_bound: float
     """‖y − y_∞‖_max is at most this."""
 
 
-def distance(x: Values, y: Values) -> float:
+def distance(x: QVTables, y: QVTables) -> float:
     """‖x − y‖_max over both value functions."""
     return float(max(np.abs(x.q - y.q).max(), np.abs(x.v - y.v).max()))
 
@@ -205,7 +199,7 @@ def solve_qvmax(mdp: MDP, behaviour: Floats) -> FixedPoint:
         return mdp.r + mdp.discount * P(mdp, v)
 
     q = policy_iteration(solve, mdp.r)
-    y = Values(q=q, v=E_pi(behaviour, T(mdp, q)))
+    y = QVTables(q=q, v=E_pi(behaviour, T(mdp, q)))
     return _certify(y, qvmax(mdp, behaviour, y), mdp.discount)
 
 
@@ -218,7 +212,7 @@ def solve_bc_qvmax(mdp: MDP) -> FixedPoint:
         return mdp.r + mdp.discount * P(mdp, _solve(system, mdp.r[rows, greedy]))
 
     q = policy_iteration(solve, mdp.r)
-    return _certify(Values(q, E(q)), Values(T(mdp, q), E(q)), mdp.discount)
+    return _certify(QVTables(q, E(q)), QVTables(T(mdp, q), E(q)), mdp.discount)
 
 
 def soft_rdq_map(mdp: MDP, behaviour: Floats, q: Floats, *, ratio: float) -> Floats:
@@ -259,10 +253,12 @@ def solve_soft_rdq(mdp: MDP, behaviour: Floats, *, ratio: float) -> FixedPoint:
     q = policy_iteration(solve, mdp.r)
     v = q.sum(axis=1) / (num_actions + 1)
     image = soft_rdq_map(mdp, behaviour, q, ratio=ratio)
-    return _certify(Values(q, v), Values(image, v), soft_rdq_modulus(mdp, behaviour, ratio=ratio))
+    return _certify(
+        QVTables(q, v), QVTables(image, v), soft_rdq_modulus(mdp, behaviour, ratio=ratio)
+    )
 
 
-def hard_rdq_limit(q: Floats, start: VA | None = None) -> VA:
+def hard_rdq_limit(q: Floats, start: AVTables | None = None) -> AVTables:
     """Where Hard RDQ's (V, A) ends if Q ends at `q`: the decomposition of q nearest to its start.
 
     Σ_a q = V + Σ_a A + (|A| − 1) V and the invariant c = V − Σ_a A (eq. 15) leave one solution:
@@ -270,19 +266,19 @@ def hard_rdq_limit(q: Floats, start: VA | None = None) -> VA:
     """
     offset = 0.0 if start is None else start.v - start.adv.sum(axis=1)
     v = (q.sum(axis=1) + offset) / (q.shape[1] + 1)
-    return VA(v=v, adv=q - v[:, None])
+    return AVTables(v=v, adv=q - v[:, None])
 
 
-def dueling_q_limit(q: Floats, start: VA | None = None) -> VA:
+def dueling_q_limit(q: Floats, start: AVTables | None = None) -> AVTables:
     """Where Dueling's (V, A) ends if Q ends at `q`: V = mean_a q, A = q − V + mean(A_0)."""
     v = q.mean(axis=1)
     mean = 0.0 if start is None else start.adv.mean(axis=1, keepdims=True)
-    return VA(v=v, adv=q - v[:, None] + mean)
+    return AVTables(v=v, adv=q - v[:, None] + mean)
 
 
 def _solve(matrix: Floats, right: Floats) -> Floats:
     return np.asarray(np.linalg.solve(matrix, right), np.float64)
 
 
-def _certify(y: Values, image: Values, modulus: float) -> FixedPoint:
+def _certify(y: QVTables, image: QVTables, modulus: float) -> FixedPoint:
     return FixedPoint(values=y, error_bound=distance(y, image) / (1 - modulus))

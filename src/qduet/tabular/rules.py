@@ -35,6 +35,7 @@ from jax.typing import ArrayLike
 
 from qduet.core.errors import InputError, unknown_name
 from qduet.core.xla import max_over_actions, sum_over_actions, unit
+from qduet.tabular.tables import AVTables, QTable, QVTables, VTable
 
 Tables = Any
 """The values a rule learns: a pytree of arrays."""
@@ -143,13 +144,6 @@ def epsilon_greedy(epsilon: float) -> Expectation:
     return trailing_axes(lambda q, s: (1 - epsilon) * greedy(q, s) + epsilon * mean(q, s))
 
 
-class QTable(NamedTuple):
-    """Action values alone."""
-
-    q: jax.Array
-    """``[S, A]``"""
-
-
 def expected_sarsa(expect: Expectation, goal: str = "behaviour") -> Rule:
     """Expected Sarsa (eq. 2): Q(S,A) moves toward R + γ Σ_a' π(a'|S') Q(S',a')."""
     if not callable(expect):
@@ -169,13 +163,6 @@ def q_learning() -> Rule:
     return expected_sarsa(greedy, goal="optimal")
 
 
-class VTable(NamedTuple):
-    """State values alone."""
-
-    v: jax.Array
-    """``[S]``"""
-
-
 def td0() -> Rule:
     """TD(0): V(S) moves toward R + γ V(S')."""
 
@@ -188,15 +175,6 @@ def td0() -> Rule:
 
 
 # --- QV-learning ---------------------------------------------------------------------------------
-
-
-class QVTables(NamedTuple):
-    """Action values and state values."""
-
-    q: jax.Array
-    """``[S, A]``"""
-    v: jax.Array
-    """``[S]``"""
 
 
 def _qv(v_target: Callable[[QVTables, Transition], jax.Array], goal: str) -> Rule:
@@ -228,15 +206,6 @@ def bc_qvmax() -> Rule:
 
 
 # --- AV-learning ---------------------------------------------------------------------------------
-
-
-class AVTables(NamedTuple):
-    """State values and advantages."""
-
-    v: jax.Array
-    """``[S]``"""
-    adv: jax.Array
-    """``[S, A]``"""
 
 
 def _av(

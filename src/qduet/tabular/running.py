@@ -26,7 +26,8 @@ from qduet.core.provenance import versions
 from qduet.tabular.experiments import SHARED, TabularExperiment
 from qduet.tabular.mdp import MDP, uniform_policy
 from qduet.tabular.rules import Rule, Transition
-from qduet.tabular.sweep import Curves, check_rules, default_workers, sweep
+from qduet.tabular.sweeps import Curves, check_rules, sweep
+from qduet.tabular.trials import default_workers
 
 ABOUT = "experiment.json"
 """Beside the cells: what an experiment is called. No cell is refused for it."""

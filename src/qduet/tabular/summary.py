@@ -11,7 +11,7 @@ import numpy as np
 from qduet import stats
 from qduet.stats import Choice, Interval
 from qduet.tabular.running import Results
-from qduet.tabular.sweep import DIVERGED_PERCENT, Curves
+from qduet.tabular.sweeps import DIVERGED_PERCENT, Curves
 
 
 class RuleSummary(NamedTuple):

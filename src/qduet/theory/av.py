@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from qduet.tabular import operators as ops
-from qduet.tabular.mdp import Floats, four_state, optimum
-from qduet.tabular.operators import VA
+from qduet.tabular.mdp import four_state, optimum
+from qduet.tabular.tables import AVTables, Floats
 from qduet.theory.check import TOLERANCE, Check, Evidence, at_most, conclude, equal, exceeds
 from qduet.theory.problems import Problem, problem_of, ring
 from qduet.theory.rates import expected_curve, rate
 
-Limit = Callable[..., VA]
+Limit = Callable[..., AVTables]
 """``(q, start) -> (V, A)``."""
 
 
@@ -39,8 +39,8 @@ def minimum_norm(
     q = optimum(mdp).q
     rng = np.random.default_rng([problem.seed, 6])
     scale = float(np.abs(q).max())
-    start = VA(3 * rng.normal(size=mdp.num_states), 3 * rng.normal(size=q.shape))
-    zero = VA(np.zeros(mdp.num_states), np.zeros(q.shape))
+    start = AVTables(3 * rng.normal(size=mdp.num_states), 3 * rng.normal(size=q.shape))
+    zero = AVTables(np.zeros(mdp.num_states), np.zeros(q.shape))
     evidence = []
     for name, limit, operator in (
         ("hard", hard, ops.hard_rdq),
@@ -81,7 +81,7 @@ def soft_rdq_fixed_point(
     evidence = []
     for ratio in (1e-3, 0.1):
         found = solve(mdp, b, ratio=ratio)
-        y = VA(found.values.v, found.values.q - found.values.v[:, None])
+        y = AVTables(found.values.v, found.values.q - found.values.v[:, None])
         modulus = ops.soft_rdq_modulus(mdp, b, ratio=ratio)
         bound = np.abs(ratio / (ratio + b) * shrunk).max() / (1 - modulus)
         bias = np.abs(found.values.q - q_best).max()
@@ -165,7 +165,7 @@ def av_off_policy_unstable(*, num_states: int = 12, num_actions: int = 18) -> Ch
         slowest = rate(name, problem, 0.1).slowest
         closed = ring_slowest(num_states, num_actions, mdp.discount, kappa)
         curve = expected_curve(
-            name, problem, 0.5, steps=10_000, record_every=10_000, tables=VA(wave, 0.0 * q)
+            name, problem, 0.5, steps=10_000, record_every=10_000, tables=AVTables(wave, 0.0 * q)
         )
         evidence += [
             equal(f"{name}: closed form", slowest, closed),
@@ -214,25 +214,25 @@ def slowest_modes(
 # --- Shared --------------------------------------------------------------------------------------
 
 
-def _flat(y: VA) -> Floats:
+def _flat(y: AVTables) -> Floats:
     return np.concatenate([y.v[:, None], y.adv], axis=1)
 
 
-def _norm(y: VA) -> Floats:
+def _norm(y: AVTables) -> Floats:
     return np.asarray((_flat(y) ** 2).sum(axis=1))
 
 
-def _nearest(name: str, q: Floats, start: VA) -> VA:
+def _nearest(name: str, q: Floats, start: AVTables) -> AVTables:
     """The (V, A) nearest to `start` that reads out as q, by the pseudo-inverse of X."""
     n = q.shape[1]
     centring = np.eye(n) - (1 / n if name == "dueling" else 0.0)
     features = np.concatenate([np.ones((n, 1)), centring], axis=1)
     origin = _flat(start)
     end = origin + (q - origin @ features.T) @ np.linalg.pinv(features).T
-    return VA(end[:, 0], end[:, 1:])
+    return AVTables(end[:, 0], end[:, 1:])
 
 
-def _stationary(problem: Problem, y: VA, ratio: float, scale: float) -> Evidence:
+def _stationary(problem: Problem, y: AVTables, ratio: float, scale: float) -> Evidence:
     """The penalised loss does not change to first order along random directions from y.
 
     It is quadratic with the target held, so its central difference is exact at any width.

@@ -14,41 +14,28 @@ once. QVMAX sees the new Q only where S' = S. BC-QVMAX always does, and the mean
 max of the mean: its V is pushed up wherever the target of a greedy action is random.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from qduet.core.errors import unknown_name
 from qduet.tabular import operators as ops
-from qduet.tabular.mdp import Floats, Values
-from qduet.tabular.operators import VA, E, Expectation
+from qduet.tabular.operators import E, Expectation
+from qduet.tabular.tables import AVTables, Floats, QTable, QVTables, VTable
 from qduet.theory.problems import Problem
 
-
-class V(NamedTuple):
-    """State values alone."""
-
-    v: Floats
-
-
-class Q(NamedTuple):
-    """Action values alone."""
-
-    q: Floats
-
-
 TABLES: dict[str, type[Any]] = {
-    "td0": V,
-    "expected_sarsa": Q,
-    "q_learning": Q,
-    "qv_learning": Values,
-    "qvmax": Values,
-    "bc_qvmax": Values,
-    "dueling_q": VA,
-    "soft_rdq": VA,
-    "hard_rdq": VA,
+    "td0": VTable,
+    "expected_sarsa": QTable,
+    "q_learning": QTable,
+    "qv_learning": QVTables,
+    "qvmax": QVTables,
+    "bc_qvmax": QVTables,
+    "dueling_q": AVTables,
+    "soft_rdq": AVTables,
+    "hard_rdq": AVTables,
 }
-"""What each rule learns, as NumPy arrays in the order of the rule's own tables."""
+"""What each rule learns; here as NumPy arrays."""
 
 _JOINT: dict[str, Any] = {
     "qv_learning": ops.qv_learning,
@@ -73,19 +60,19 @@ def expected_update(
         raise unknown_name("rule", name, TABLES)
     mdp, b = problem.mdp, problem.behaviour
     rate = step_size * problem.visits
-    if TABLES[name] is V:
-        return V(rate * (ops.T_pi(mdp, b, tables.v) - tables.v))
-    if TABLES[name] is Q:
+    if TABLES[name] is VTable:
+        return VTable(rate * (ops.T_pi(mdp, b, tables.v) - tables.v))
+    if TABLES[name] is QTable:
         target = ops.T_pi(mdp, b, tables.q) if name == "expected_sarsa" else None
         target = ops.T(mdp, tables.q, expect) if target is None else target
-        return Q(rate[:, None] * b * (target - tables.q))
+        return QTable(rate[:, None] * b * (target - tables.q))
     if name == "soft_rdq":
         new: Any = ops.soft_rdq(mdp, b, tables, expect, ratio=beta / step_size)
     else:
         new = _JOINT[name](mdp, b, tables, expect)
-    if TABLES[name] is VA:
-        return VA(v=rate * (new.v - tables.v), adv=rate[:, None] * (new.adv - tables.adv))
-    return Values(q=rate[:, None] * b * (new.q - tables.q), v=rate * (new.v - tables.v))
+    if TABLES[name] is AVTables:
+        return AVTables(v=rate * (new.v - tables.v), adv=rate[:, None] * (new.adv - tables.adv))
+    return QVTables(q=rate[:, None] * b * (new.q - tables.q), v=rate * (new.v - tables.v))
 
 
 def interleaving(name: str, problem: Problem, tables: Any, step_size: float) -> Floats:

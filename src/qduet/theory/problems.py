@@ -14,7 +14,8 @@ import jax
 import numpy as np
 
 from qduet.core.errors import InputError, parse_json
-from qduet.tabular.mdp import MDP, Floats, check_distribution, check_policy, garnet, uniform_policy
+from qduet.tabular.mdp import MDP, check_distribution, check_policy, garnet, uniform_policy
+from qduet.tabular.tables import Floats
 
 MAX_STATES = 20
 MAX_ACTIONS = 10

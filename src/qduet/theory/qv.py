@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from qduet.tabular import operators as ops
-from qduet.tabular.mdp import MDP, Floats, Values, evaluate, optimum
+from qduet.tabular.mdp import MDP, evaluate, optimum
 from qduet.tabular.operators import E_pi, P
+from qduet.tabular.tables import Floats, QVTables
 from qduet.theory.check import (
     TOLERANCE,
     Check,
@@ -22,7 +23,7 @@ from qduet.theory.check import (
 )
 from qduet.theory.problems import Problem
 
-JointOperator = Callable[..., Values]
+JointOperator = Callable[..., QVTables]
 """``(mdp, behaviour, y) -> H y``."""
 
 
@@ -152,7 +153,7 @@ def bc_qvmax_fixed_point(problem: Problem, *, operator: JointOperator = ops.bc_q
     scale = _scale(best)
     twice = lambda mdp, b, y: operator(mdp, b, operator(mdp, b, y))
     y = next(_draws(problem))
-    raised = ops.distance(operator(mdp, b, Values(y.q + 1, y.v)), operator(mdp, b, y))
+    raised = ops.distance(operator(mdp, b, QVTables(y.q + 1, y.v)), operator(mdp, b, y))
     start = ops.distance(y, best)
     for _ in range(10):
         y = twice(mdp, b, y)
@@ -214,18 +215,20 @@ def bootstrapping(problem: Problem, *, operators: dict[str, JointOperator] | Non
 # --- Shared --------------------------------------------------------------------------------------
 
 
-def _both(x: Values, y: Values) -> tuple[Floats, Floats]:
+def _both(x: QVTables, y: QVTables) -> tuple[Floats, Floats]:
     return ops.joint(x), ops.joint(y)
 
 
-def _scale(values: Values) -> float:
+def _scale(values: QVTables) -> float:
     return float(max(1.0, np.abs(values.q).max()))
 
 
-def _draws(problem: Problem) -> Iterator[Values]:
+def _draws(problem: Problem) -> Iterator[QVTables]:
     rng = np.random.default_rng([problem.seed, 3])
     while True:
-        yield Values(rng.normal(size=problem.mdp.r.shape), rng.normal(size=problem.mdp.num_states))
+        yield QVTables(
+            rng.normal(size=problem.mdp.r.shape), rng.normal(size=problem.mdp.num_states)
+        )
 
 
 def _contracts(problem: Problem, what: str, operator: JointOperator, modulus: float) -> Evidence:
@@ -235,7 +238,7 @@ def _contracts(problem: Problem, what: str, operator: JointOperator, modulus: fl
     ratios = []
     for _ in range(4):
         x, y = next(draws), next(draws)
-        for other in (y, Values(x.q + 1.0, x.v + 1.0)):
+        for other in (y, QVTables(x.q + 1.0, x.v + 1.0)):
             moved = ops.distance(operator(mdp, b, x), operator(mdp, b, other))
             ratios.append(moved / ops.distance(x, other))
     return at_most(what, max(ratios), modulus)

@@ -28,10 +28,10 @@ import numpy as np
 
 from qduet.core.xla import unit
 from qduet.tabular import operators as ops
-from qduet.tabular.experience import World, draw_chance, trajectory
-from qduet.tabular.mdp import Floats, Values, evaluate, optimum
-from qduet.tabular.operators import VA
+from qduet.tabular.experience import World, draw_seed, trajectory
+from qduet.tabular.mdp import evaluate, optimum
 from qduet.tabular.rules import Rule
+from qduet.tabular.tables import AVTables, Floats, QVTables
 from qduet.theory.expected import TABLES, expected_update
 from qduet.theory.problems import Problem, check_is_problem
 
@@ -53,7 +53,7 @@ class Rate(NamedTuple):
         return float(-1 / np.log(self.radius)) if 0 < self.radius < 1 else np.inf
 
 
-def fixed_point(name: str, problem: Problem, *, ratio: float = 0.0) -> Values:
+def fixed_point(name: str, problem: Problem, *, ratio: float = 0.0) -> QVTables:
     """Where the expected update of the rule `name` rests; `ratio` is β/α of Soft RDQ."""
     check_is_problem(problem)
     mdp, b = problem.mdp, problem.behaviour
@@ -137,7 +137,7 @@ def _flat(
         q = np.zeros(mdp.r.size) if vector is None else vector
         start = ops.dueling_q_limit(q.reshape(mdp.r.shape))  # any decomposition of q will do
         change = expected_update(name, problem, start, 1.0, expect=expect)
-        return ops.read_out(VA(*change), CENTRED[name]).ravel()
+        return ops.read_out(AVTables(*change), CENTRED[name]).ravel()
     kind = TABLES[name]
     shapes = [(mdp.num_states,) if f == "v" else mdp.r.shape for f in kind._fields]
     sizes = [int(np.prod(shape)) for shape in shapes]
@@ -163,8 +163,8 @@ def _visited(name: str, problem: Problem) -> np.ndarray:
 
 def read(name: str, tables: Any) -> Floats:
     """The values by which the rule `name` is judged: Q, or V for TD(0)."""
-    if TABLES[name] is VA:
-        return ops.read_out(VA(*tables), CENTRED.get(name, False))
+    if TABLES[name] is AVTables:
+        return ops.read_out(AVTables(*tables), CENTRED.get(name, False))
     return np.asarray(tables[0])
 
 
@@ -211,14 +211,14 @@ def simulated_curve(
         return tables, read_out(tables)
 
     @jax.jit
-    def run(chance: Any) -> jax.Array:
-        experience = trajectory(world, chance)
+    def run(draws: Any) -> jax.Array:
+        experience = trajectory(world, draws)
         blocks = jax.tree.map(lambda x: x.reshape(-1, record_every), experience)
-        tables = rule.init(chance.v, chance.adv)
+        tables = rule.init(draws.v, draws.adv)
         return jnp.concatenate([read_out(tables)[None], jax.lax.scan(block, tables, blocks)[1]])
 
     total: Any = 0.0
     for seed in range(seeds):
-        chance = draw_chance(seed, mdp, steps, 0.0, np.float32)
-        total = total + np.asarray(run(jax.tree.map(jnp.asarray, chance)), np.float64)
+        draws = draw_seed(seed, mdp, steps, 0.0, np.float32)
+        total = total + np.asarray(run(jax.tree.map(jnp.asarray, draws)), np.float64)
     return np.asarray(total / seeds)

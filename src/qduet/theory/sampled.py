@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from qduet.tabular.mdp import Floats, Values
-from qduet.tabular.operators import VA
-from qduet.tabular.rules import AVTables, QTable, QVTables, Rule, Transition, VTable, make_rule
-from qduet.theory.expected import TABLES, Q, V
+from qduet.tabular.rules import Rule, Transition, make_rule
+from qduet.tabular.tables import Floats
+from qduet.theory.expected import TABLES
 from qduet.theory.problems import MAX_ACTIONS, MAX_STATES, Problem
 
 Factory = Callable[[str, Any], Rule]
@@ -28,7 +27,6 @@ CHUNK = 256
 """Transitions per call of a compiled program."""
 
 _FAR_BELOW = -1e30
-_NATIVE: dict[type[Any], type[Any]] = {V: VTable, Q: QTable, Values: QVTables, VA: AVTables}
 
 
 def standard(name: str, behaviour: Any) -> Rule:
@@ -186,7 +184,7 @@ def _pad(name: str, problem: Problem, tables: Any) -> Any:
             extra.append((0, num_actions - table.shape[1]))
         fill = 0.0 if table.ndim == 1 else _FAR_BELOW
         padded.append(np.pad(table, extra, constant_values=fill))
-    return _NATIVE[TABLES[name]](*padded)
+    return TABLES[name](*padded)
 
 
 def _pad_behaviour(name: str, problem: Problem) -> Floats:

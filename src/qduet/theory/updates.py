@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from qduet.tabular import operators as ops
-from qduet.tabular.mdp import Values
-from qduet.tabular.operators import VA, E
+from qduet.tabular.operators import E
+from qduet.tabular.tables import AVTables, QVTables
 from qduet.theory.check import Check, Evidence, at_most, conclude, equal
 from qduet.theory.expected import TABLES, expected_update, interleaving, random_tables
 from qduet.theory.problems import Problem
@@ -54,7 +54,7 @@ def mean_updates(
 
 
 def _second_order(
-    name: str, problem: Problem, tables: Values, step_size: float, extra: Any
+    name: str, problem: Problem, tables: QVTables, step_size: float, extra: Any
 ) -> Evidence:
     """|interleaving| ≤ α² d(s) max |R + γ V(S') − Q(s,a)| over what can happen in s."""
     mdp = problem.mdp
@@ -79,9 +79,9 @@ def bc_qvmax_unit_step(problem: Problem, *, rules: Factory = standard, steps: in
     )
     scale = max(1.0, float(np.abs(q).max()))
     one_table = run("q_learning", (q,), 1.0).q
-    aligned = run("bc_qvmax", Values(q, E(q)), 1.0)
-    apart = run("bc_qvmax", Values(q, E(q) + 1.0), 1.0)
-    smooth = run("bc_qvmax", Values(q, E(q) + 1.0), 0.3)
+    aligned = run("bc_qvmax", QVTables(q, E(q)), 1.0)
+    apart = run("bc_qvmax", QVTables(q, E(q) + 1.0), 1.0)
+    smooth = run("bc_qvmax", QVTables(q, E(q) + 1.0), 0.3)
     visited = (np.arange(q.shape[0]) == experience.state[:, None]).cumsum(axis=0) > 0
     average, averages = E(q) + 1.0, []
     for s, now in zip(experience.state, smooth.q, strict=True):
@@ -168,7 +168,7 @@ def _one_update(name: str, problem: Problem, rules: Factory) -> tuple[Any, float
 
 def _read(y: Any, centred: bool) -> np.ndarray:
     """Q of tables with any axes in front."""
-    if not isinstance(y, VA):
+    if not isinstance(y, AVTables):
         return np.asarray(y.q)
     mean = y.adv.mean(axis=-1) if centred else 0.0
     return np.asarray((y.v - mean)[..., None] + y.adv)

@@ -14,9 +14,9 @@ from matplotlib.patches import FancyArrowPatch
 from qduet.show.figures.style import colour, house_style, in_percent, label
 from qduet.tabular import operators as ops
 from qduet.tabular.mdp import evaluate, four_state, optimum
-from qduet.tabular.operators import VA
 from qduet.tabular.rules import make_rule
-from qduet.tabular.sweep import sweep
+from qduet.tabular.sweeps import sweep
+from qduet.tabular.tables import AVTables
 from qduet.theory.av import closed_form_modes, kappas, ring_slowest
 from qduet.theory.expected import random_tables
 from qduet.theory.problems import Problem, problem_of, ring
@@ -43,7 +43,7 @@ def bootstrap_norms(name: str, problem: Problem) -> dict[tuple[str, str], float]
     policy = np.eye(problem.mdp.num_actions)[greedy]
     expect = lambda q: ops.E_pi(policy, q)
     target = lambda y: ops.T(problem.mdp, ops.read_out(y, centred), expect).ravel()
-    zero = VA(np.zeros(problem.mdp.num_states), np.zeros(problem.mdp.r.shape))
+    zero = AVTables(np.zeros(problem.mdp.num_states), np.zeros(problem.mdp.r.shape))
     response = {}
     for source, field in (("V", "v"), ("A", "adv")):
         size = getattr(zero, field).size
@@ -148,7 +148,7 @@ def _draw_plane(axes: Axes, problem: Problem, steps: int, step_size: float) -> N
     experience = walk(problem, np.random.default_rng(4), steps)
     for number, v in enumerate((0.0, -0.4)):
         adv = np.full(q.shape, -v)
-        start = VA(np.full(mdp.num_states, v), adv)
+        start = AVTables(np.full(mdp.num_states, v), adv)
         for name in ("dueling_q", "hard_rdq"):
             if name == "dueling_q" and number == 1:
                 continue  # its Q₀ would be V₀, not V₀ + A₀

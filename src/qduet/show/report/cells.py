@@ -20,7 +20,7 @@ from qduet.tabular.experiments import SHARED, TabularExperiment
 from qduet.tabular.rules import RULES
 from qduet.tabular.running import ABOUT, Results
 from qduet.tabular.summary import Summary, summarise_all
-from qduet.tabular.sweep import Curves
+from qduet.tabular.sweeps import Curves
 
 
 class Loaded(NamedTuple):

@@ -1,22 +1,22 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import plain
 import pytest
 
+from qduet.bench import restatement
 from qduet.core.errors import InputError
-from qduet.tabular.experience import draw_chance
-from qduet.tabular.mdp import MDP, Values, four_state, garnet, uniform_policy
+from qduet.tabular.experience import draw_seed
+from qduet.tabular.mdp import MDP, four_state, garnet, uniform_policy
 from qduet.tabular.rules import (
     RULES,
     Rule,
-    VTable,
     expected_sarsa,
     make_rule,
     q_learning,
     trailing_axes,
 )
-from qduet.tabular.sweep import EpsilonGreedy, error_targets, sweep
+from qduet.tabular.sweeps import EpsilonGreedy, error_targets, sweep
+from qduet.tabular.tables import QVTables, VTable
 
 ALPHAS = np.array([0.05, 0.3])
 
@@ -39,31 +39,32 @@ def index(cdf, u):
     return next(i for i, c in enumerate(cdf) if u < c or i == len(cdf) - 1)
 
 
-def plain_sweep(mdp, name, alpha, *, seed, steps, every, init_std, epsilon=None, pi=None):
-    """One run, step by step in NumPy: the error curve in percent."""
+def restated_sweep(mdp, name, alpha, *, seed, steps, every, init_std, epsilon=None, pi=None):
+    """One run of the restatement, step by step: the error curve in percent."""
     pi = uniform_policy(mdp) if pi is None else pi
-    chance = draw_chance(seed, mdp, steps, init_std, np.float64)
-    w, update = plain.tables(name, chance.v, chance.adv), plain.rule(name, pi)
+    draws = draw_seed(seed, mdp, steps, init_std, np.float64)
+    w, update = restatement.first_tables(name, draws.v, draws.adv), restatement.update_of(name, pi)
     values = error_targets(mdp, pi)[make_rule(name, pi).goal]
     target = values.v if name == "td0" else values.q
     alive = ~mdp.terminal
 
     def error():
-        return np.sqrt(np.mean((plain.read_out(name, w) - target)[alive] ** 2))
+        return np.sqrt(np.mean((restatement.read_out(name, w) - target)[alive] ** 2))
 
-    s, curve = index(mdp.start.cumsum(), chance.start), [error()]
+    s, curve = index(mdp.start.cumsum(), draws.start), [error()]
     for t in range(steps):
-        luck = type(chance.luck)(*(field[t] for field in chance.luck))
-        if epsilon is None or luck.explore < epsilon:
-            a = index(pi[s].cumsum(), luck.action)
+        now = type(draws.steps)(*(field[t] for field in draws.steps))
+        if epsilon is None or now.explore < epsilon:
+            a = index(pi[s].cumsum(), now.action)
         else:
-            best = np.flatnonzero(plain.read_out(name, w)[s] == plain.read_out(name, w)[s].max())
-            a = best[int(luck.action * len(best))]
-        s2 = index(mdp.p[s, a].cumsum(), luck.next_state)
+            q = restatement.read_out(name, w)[s]
+            best = np.flatnonzero(q == q.max())
+            a = best[int(now.action * len(best))]
+        s2 = index(mdp.p[s, a].cumsum(), now.next_state)
         ended = mdp.terminal[s2]
         g = 0.0 if ended else mdp.discount
-        update(w, s, a, mdp.reward[s, a, s2] + luck.noise, g, s2, alpha)
-        s = index(mdp.start.cumsum(), luck.restart) if ended else s2
+        update(w, s, a, mdp.reward[s, a, s2] + now.noise, g, s2, alpha)
+        s = index(mdp.start.cumsum(), now.restart) if ended else s2
         if (t + 1) % every == 0:
             curve.append(error())
     return 100 * np.array(curve) / curve[0]
@@ -71,14 +72,14 @@ def plain_sweep(mdp, name, alpha, *, seed, steps, every, init_std, epsilon=None,
 
 @pytest.mark.usefixtures("x64")
 @pytest.mark.parametrize("name", tuple(RULES))
-def test_a_sweep_is_what_plain_numpy_computes(name, episodic):
+def test_a_sweep_is_what_the_numpy_restatement_computes(name, episodic):
     rules = {name: make_rule(name, uniform_policy(episodic))}
     curves = sweep(
         episodic, rules, ALPHAS, seeds=[3, 8], steps=400, init_std=1.5, dtype=np.float64
     )[name]
     for i, seed in enumerate([3, 8]):
         for k, alpha in enumerate(ALPHAS):
-            expected = plain_sweep(
+            expected = restated_sweep(
                 episodic, name, alpha, seed=seed, steps=400, every=100, init_std=1.5
             )
             np.testing.assert_allclose(curves.percent[i, k], expected, rtol=1e-9)
@@ -98,7 +99,7 @@ def test_epsilon_greedy_behaviour_follows_each_run(name, episodic):
         dtype=np.float64,
     )[name]
     for k, alpha in enumerate(ALPHAS):
-        expected = plain_sweep(
+        expected = restated_sweep(
             episodic, name, alpha, seed=4, steps=300, every=100, init_std=0.0, epsilon=0.2
         )
         np.testing.assert_allclose(curves.percent[0, k], expected, rtol=1e-9)
@@ -117,13 +118,13 @@ def test_a_behaviour_decides_the_actions_and_the_values_to_learn(episodic):
         dtype=np.float64,
         **options,
     )["expected_sarsa"]
-    expected = plain_sweep(episodic, "expected_sarsa", 0.3, seed=3, every=100, pi=pi, **options)
+    expected = restated_sweep(episodic, "expected_sarsa", 0.3, seed=3, every=100, pi=pi, **options)
     np.testing.assert_allclose(curves.percent[0, 0], expected, rtol=1e-9)
 
 
 def test_given_targets_are_what_errors_are_measured_against():
     """From zero, against a constant 7: the error that counts as 100 % is 7."""
-    sevens = Values(np.full((4, 3), 7.0), np.full(4, 7.0))
+    sevens = QVTables(np.full((4, 3), 7.0), np.full(4, 7.0))
     options = {"init_std": 0.0, "targets": {"optimal": sevens}}
     assert (small(["q_learning"], **options)["q_learning"].initial_error == 7).all()
 
@@ -145,7 +146,7 @@ def test_seeds_differ_in_their_start_and_in_their_experience():
     curves = small(["hard_rdq"])["hard_rdq"]
     assert len(set(curves.initial_error.tolist())) == 4
     mdp = four_state("dueling", 3)
-    a, b = (draw_chance(seed, mdp, 50, 2.0, np.float32) for seed in (0, 1))
+    a, b = (draw_seed(seed, mdp, 50, 2.0, np.float32) for seed in (0, 1))
     same = [
         np.array_equal(x, y) for x, y in zip(jax.tree.leaves(a), jax.tree.leaves(b), strict=True)
     ]
@@ -153,8 +154,8 @@ def test_seeds_differ_in_their_start_and_in_their_experience():
 
 
 def test_purposes_do_not_share_random_numbers():
-    chance = draw_chance(0, four_state("dueling", 3), 50, 1.0, np.float64)
-    streams = [chance.luck.action, chance.luck.next_state, chance.luck.explore, chance.luck.restart]
+    draws = draw_seed(0, four_state("dueling", 3), 50, 1.0, np.float64)
+    streams = [draws.steps.action, draws.steps.next_state, draws.steps.explore, draws.steps.restart]
     assert len(np.unique(np.concatenate(streams))) == 200
 
 
@@ -169,9 +170,9 @@ def test_a_uniform_number_never_rounds_up_to_one(monkeypatch):
             return np.zeros(shape)
 
     monkeypatch.setattr(np.random, "default_rng", lambda seed: Edge())
-    chance = draw_chance(0, four_state("dueling", 3), 5, 1.0, np.float32)
-    assert float(chance.start) < 1
-    assert all((field < 1).all() for field in chance.luck)
+    draws = draw_seed(0, four_state("dueling", 3), 5, 1.0, np.float32)
+    assert float(draws.start) < 1
+    assert all((field < 1).all() for field in draws.steps)
 
 
 def test_threads_change_nothing():
@@ -221,11 +222,11 @@ def test_joint_initial_error_is_that_of_v_plus_a():
     mdp = four_state("dueling", 3)
     own = small(["dueling_q"], seeds=[5])["dueling_q"]
     joint = small(["dueling_q"], seeds=[5], joint_initial_error=True)["dueling_q"]
-    chance = draw_chance(5, mdp, 1, 2.0, np.float32)
+    draws = draw_seed(5, mdp, 1, 2.0, np.float32)
     q_star = np.array([1000.0, 998.0, 998.0])
-    expected = np.sqrt(np.mean((chance.v[:, None] + chance.adv - q_star) ** 2))
+    expected = np.sqrt(np.mean((draws.v[:, None] + draws.adv - q_star) ** 2))
     assert joint.initial_error[0] == pytest.approx(expected, rel=1e-6)
-    centred = chance.v[:, None] + chance.adv - chance.adv.mean(axis=1, keepdims=True)
+    centred = draws.v[:, None] + draws.adv - draws.adv.mean(axis=1, keepdims=True)
     assert own.initial_error[0] == pytest.approx(
         np.sqrt(np.mean((centred - q_star) ** 2)), rel=1e-6
     )
@@ -269,7 +270,7 @@ def test_a_target_policy_of_ones_own_is_given_one_table():
 
 
 @pytest.mark.parametrize(
-    ("read", "told"),
+    ("read", "message"),
     [
         (lambda q: q.T, r"q\(tables\) of mine must be an array of shape \(4, 3\); it is \(3, 4\)"),
         (lambda q: q[0], r"shape \(4, 3\); it is \(3,\)"),
@@ -277,10 +278,10 @@ def test_a_target_policy_of_ones_own_is_given_one_table():
         (lambda q: (q,), r"shape \(4, 3\); it is tuple"),
     ],
 )
-def test_a_read_out_of_another_shape_is_refused(read, told):
+def test_a_read_out_of_another_shape_is_refused(read, message):
     """Broadcast against the target, it would give a curve like any other."""
     mine = Rule(init=lambda v, adv: v[:, None] + adv, update=lambda q, t, a: q, q=read)
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         sweep(four_state("qvmax", 3), {"mine": mine}, ALPHAS, seeds=[0], steps=100)
 
 

@@ -1,7 +1,8 @@
-"""The tabular rules in plain NumPy: what the sweep is timed against.
+"""The tabular rules restated in NumPy: what the sweep is timed against, and tested against.
 
-Each function changes its tables in place, as one would write it without JAX. Tables are ``[S, A]``
-or, with further axes behind, ``[S, A, K]`` for K step sizes ``[K]`` at once.
+It shares no code with `qduet.tabular.rules`. An update changes its tables in place, as one would
+write it without JAX. Tables are ``[S, A]`` or, with a further axis, ``[S, A, K]`` for K step sizes
+``[K]`` at once.
 """
 
 from collections.abc import Callable
@@ -18,11 +19,12 @@ def _td0(w: Tables, s: int, a: int, r: float, g: float, s2: int, alpha: np.ndarr
     v[s] += alpha * (r + g * v[s2] - v[s])
 
 
-def _expected_sarsa(
-    w: Tables, s: int, a: int, r: float, g: float, s2: int, alpha: np.ndarray
-) -> None:
-    q = w["q"]  # the behaviour policy is uniform, so that the expectation is the mean
-    q[s, a] += alpha * (r + g * q[s2].mean(axis=0) - q[s, a])
+def _expected_sarsa(policy: np.ndarray) -> Update:
+    def update(w: Tables, s: int, a: int, r: float, g: float, s2: int, alpha: np.ndarray) -> None:
+        q = w["q"]
+        q[s, a] += alpha * (r + g * (policy[s2] @ q[s2]) - q[s, a])
+
+    return update
 
 
 def _q_learning(w: Tables, s: int, a: int, r: float, g: float, s2: int, alpha: np.ndarray) -> None:
@@ -71,21 +73,23 @@ def _rdq(beta: float) -> Update:
     return update
 
 
-UPDATES: dict[str, Update] = {
-    "td0": _td0,
-    "expected_sarsa": _expected_sarsa,
-    "q_learning": _q_learning,
-    "qv_learning": _qv_learning,
-    "qvmax": _qvmax,
-    "bc_qvmax": _bc_qvmax,
-    "dueling_q": _dueling_q,
-    "soft_rdq": _rdq(1e-3),
-    "hard_rdq": _rdq(0.0),
-}
-"""Every rule by its id, with the options it has by default."""
+def update_of(name: str, policy: np.ndarray) -> Update:
+    """The update of rule `name`: Expected Sarsa of `policy` ``[S, A]``, Soft RDQ with β = 0.001."""
+    updates = {
+        "td0": _td0,
+        "expected_sarsa": _expected_sarsa(policy),
+        "q_learning": _q_learning,
+        "qv_learning": _qv_learning,
+        "qvmax": _qvmax,
+        "bc_qvmax": _bc_qvmax,
+        "dueling_q": _dueling_q,
+        "soft_rdq": _rdq(1e-3),
+        "hard_rdq": _rdq(0.0),
+    }
+    return updates[name]
 
 
-def start(name: str, v: np.ndarray, adv: np.ndarray) -> Tables:
+def first_tables(name: str, v: np.ndarray, adv: np.ndarray) -> Tables:
     """The tables that rule `name` starts from, given V_0 and A_0."""
     if name == "td0":
         return {"v": v.copy()}
@@ -95,7 +99,7 @@ def start(name: str, v: np.ndarray, adv: np.ndarray) -> Tables:
     return {"q": q} if name in ("expected_sarsa", "q_learning") else {"q": q, "v": v.copy()}
 
 
-def values(name: str, w: Tables) -> np.ndarray:
+def read_out(name: str, w: Tables) -> np.ndarray:
     """Q (V for TD(0)) in the tables `w`."""
     if "q" in w:
         return w["q"]

@@ -14,12 +14,12 @@ curve is +∞, so that no average hides it.
 With a fixed behaviour policy the experience does not depend on what is learned, so each seed has
 one trajectory that all rules and step sizes share. With `EpsilonGreedy` behaviour every rule and
 step size follows its own Q, on random numbers that are common to the seed.
+
+`sweep` checks its arguments, `trials` computes the errors, and `sweep` makes curves of them.
 """
 
-import contextlib
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -29,20 +29,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from qduet.core.errors import InputError, unknown_name
-from qduet.core.machine import cores
-from qduet.tabular.experience import Chance, World, draw_chance, trajectory
-from qduet.tabular.mdp import MDP, Values, check_policy, evaluate, optimum, uniform_policy
+from qduet.tabular.experience import SeedDraws, World, draw_seed
+from qduet.tabular.mdp import MDP, check_policy, evaluate, optimum, uniform_policy
 from qduet.tabular.rules import GOALS, Rule
-from qduet.tabular.trial import Task, run_trial
+from qduet.tabular.tables import QVTables
+from qduet.tabular.trials import Task, run_trials
 
 DIVERGED_PERCENT = 1e9
 """A run whose error exceeds this percentage of its initial error has diverged."""
 
 
 class EpsilonGreedy(NamedTuple):
-    """Behaviour that follows the learner's own Q, with a uniform action at probability ε."""
+    """Behaviour that is greedy on the rule's own Q, and uniformly random with probability ε."""
 
     epsilon: float
+    """ε, in [0, 1]."""
 
 
 class Curves(NamedTuple):
@@ -65,7 +66,7 @@ def sweep(
     steps: int,
     record_every: int = 100,
     behaviour: ArrayLike | EpsilonGreedy | None = None,
-    targets: Mapping[str, Values] | None = None,
+    targets: Mapping[str, QVTables] | None = None,
     init_std: float = 0.0,
     joint_initial_error: bool = False,
     dtype: Any = np.float32,
@@ -82,10 +83,11 @@ def sweep(
       steps: environment steps per trial, a multiple of `record_every`.
       record_every: steps between two points of a curve.
       behaviour: action probabilities ``[S, A]`` (uniform by default), or `EpsilonGreedy`.
-      targets: what a rule with that `Rule.goal` is measured against; by default `error_targets`
-        of the fixed behaviour.
+      targets: by `Rule.goal`, the values that errors are measured against; by default
+        `error_targets` of the fixed behaviour.
       init_std: V_0 and A_0 are drawn from N(0, init_std²).
-      joint_initial_error: 100 % is the error of V_0 + A_0 for all rules, not of their own Q_0.
+      joint_initial_error: whether 100 % is the error of V_0 + A_0 for every rule, rather than of
+        the rule's own Q_0.
       dtype: float32 or float64.
       workers: threads on CPU; all cores by default.
       on_progress: called from any thread with the number of updates done since its last call.
@@ -114,105 +116,23 @@ def sweep(
             )
             for name, rule in rules.items()
         }
-        chance = functools.partial(
-            draw_chance, mdp=mdp, steps=steps, init_std=init_std, dtype=dtype
+        draws_of = functools.partial(
+            draw_seed, mdp=mdp, steps=steps, init_std=init_std, dtype=dtype
         )
         for name, task in tasks.items():
-            _check_start(name, task, chance(seeds[0]))
-        errors = _execute(tasks, chance, seeds, workers, on_progress)
+            _check_start(name, task, draws_of(seeds[0]))
+        errors = run_trials(tasks, draws_of, seeds, workers, on_progress)
     return {name: _curves(name, *errors[name], record_every) for name in rules}
 
 
-def default_workers() -> int:
-    """Threads that a sweep uses: all cores on CPU; on another device, one."""
-    return cores() if jax.default_backend() == "cpu" else 1
-
-
-def _execute(
-    tasks: Mapping[str, Task],
-    chance_of: Callable[[int], Chance],
-    seeds: Sequence[int],
-    workers: int | None,
-    on_progress: Callable[[int], None] | None,
-) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Errors ``[seeds, points, K]`` and the errors that count as 100 %, ``[seeds]``, of each task.
-
-    On CPU each seed is a program of its own, and threads share the seeds; elsewhere all seeds are
-    one program.
-    """
-    on_cpu = jax.default_backend() == "cpu"
-    threads = workers or default_workers()
-    batch = (lambda f: f) if on_cpu else jax.vmap
-    groups: list[Sequence[int]] = [[seed] for seed in seeds] if on_cpu else [seeds]
-    double = bool(jax.config.jax_enable_x64)  # type: ignore[attr-defined]
-
-    def chances(group: Sequence[int]) -> Chance:
-        if on_cpu:
-            return chance_of(group[0])
-        return jax.tree.map(lambda *x: np.stack(x), *map(chance_of, group))
-
-    def compile_task(task: Task) -> Callable[..., Any]:
-        with jax.enable_x64(double):  # which threads do not inherit
-            return _compile(batch, task, chances(groups[0]))
-
-    pool = ThreadPoolExecutor(threads)
-    try:
-        runners = {name: pool.submit(compile_task, task) for name, task in tasks.items()}
-        task = next(iter(tasks.values()))
-        walk = jax.jit(batch(functools.partial(trajectory, task.world)))
-        walk_compiled = walk.lower(chances(groups[0])).compile() if task.epsilon is None else None
-
-        def learn(group: Sequence[int]) -> dict[str, list[np.ndarray]]:
-            with jax.enable_x64(double):
-                chance = chances(group)
-                experience = walk_compiled(chance) if walk_compiled else None
-                results = {}
-                for name, runner in runners.items():
-                    results[name] = [np.asarray(x) for x in runner.result()(chance, experience)]
-                    if on_progress is not None:
-                        on_progress(
-                            len(group) * task.step_sizes.size * chance.luck.action.shape[-1]
-                        )
-                return results
-
-        done = list(pool.map(learn, groups))
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-    join = np.stack if on_cpu else np.concatenate
-    return {
-        name: (join([r[name][0] for r in done]), join([r[name][1] for r in done])) for name in tasks
-    }
-
-
-def error_targets(mdp: MDP, behaviour: ArrayLike) -> dict[str, Values]:
+def error_targets(mdp: MDP, behaviour: ArrayLike) -> dict[str, QVTables]:
     """The exact values that rules are measured against, by `Rule.goal`."""
     return {"behaviour": evaluate(mdp, behaviour), "optimal": optimum(mdp)}
 
 
-def _compile(batch: Callable[..., Any], task: Task, chance: Chance) -> Callable[..., Any]:
-    """`run_trial` for one task, compiled; as a native loop where that is known to work.
-
-    XLA refuses some operations in a native loop, which can be seen and undone; with a single state
-    it aborts, which cannot.
-    """
-    experience = None
-    if task.epsilon is None:
-        experience = jax.eval_shape(batch(functools.partial(trajectory, task.world)), chance)
-    compiled = lambda as_unit: (
-        jax.jit(batch(functools.partial(run_trial, task, as_unit)))
-        .lower(chance, experience)
-        .compile()
-    )
-    if task.rule.trailing_axes and task.world.terminal.size > 1:
-        with contextlib.suppress(jax.errors.JaxRuntimeError):
-            return compiled(True)
-    return compiled(False)
-
-
-def _check_start(name: str, task: Task, chance: Chance) -> None:
+def _check_start(name: str, task: Task, draws: SeedDraws) -> None:
     """Raises, before anything is run, if a rule has nothing to learn."""
-    tables = task.rule.init(jnp.asarray(chance.v), jnp.asarray(chance.adv))
+    tables = task.rule.init(jnp.asarray(draws.v), jnp.asarray(draws.adv))
     values = task.rule.q(tables) if task.rule.q else tables.v
     if not np.asarray(values - task.target)[~np.asarray(task.world.terminal)].any():
         raise _exact(name)
@@ -225,16 +145,16 @@ def _exact(name: str) -> InputError:
     )
 
 
-def _curves(name: str, errors: np.ndarray, hundred: np.ndarray, record_every: int) -> Curves:
-    """Curves from errors ``[seeds, points, K]`` and the errors that count as 100 %, ``[seeds]``."""
-    if (hundred == 0).any():
+def _curves(name: str, errors: np.ndarray, initial: np.ndarray, record_every: int) -> Curves:
+    """Curves from errors ``[seeds, points, K]`` and the initial errors ``[seeds]``."""
+    if (initial == 0).any():
         raise _exact(name)
     with np.errstate(over="ignore", invalid="ignore"):
-        percent = np.ascontiguousarray((100 * errors / hundred[:, None, None]).transpose(0, 2, 1))
+        percent = np.ascontiguousarray((100 * errors / initial[:, None, None]).transpose(0, 2, 1))
     bad = ~(percent <= DIVERGED_PERCENT)
     percent[np.maximum.accumulate(bad, axis=-1)] = np.inf
     diverged_at = np.where(bad.any(axis=-1), bad.argmax(axis=-1) * record_every, -1)
-    return Curves(percent, hundred, diverged_at.astype(np.int32))
+    return Curves(percent, initial, diverged_at.astype(np.int32))
 
 
 def check_rules(
@@ -269,11 +189,11 @@ def _check_read_out(name: str, rule: Rule, mdp: MDP) -> None:
             "measured by (a NamedTuple, for one); or give it q(tables) -> [S, A]"
         )
     what, wanted = ("tables.v", shape[:1]) if rule.q is None else ("q(tables)", shape)
-    found = tables.v if rule.q is None else jax.eval_shape(rule.q, tables)
-    if getattr(found, "shape", None) != wanted:
+    values = tables.v if rule.q is None else jax.eval_shape(rule.q, tables)
+    if getattr(values, "shape", None) != wanted:
         raise InputError(
             f"{what} of {name} must be an array of shape {wanted}; it is "
-            f"{getattr(found, 'shape', type(found).__name__)}"
+            f"{getattr(values, 'shape', type(values).__name__)}"
         )
 
 
