@@ -73,12 +73,12 @@ def test_own_rule_joins_figure_5_and_an_experiment_on_another_mdp(own_rule, tmp_
     results, other = own_rule.main(tmp_path)
     names = ("rdq-share-0.25", "rdq-share-0.5", "rdq-share-0.75")
     assert results.rules[-3:] == other.rules[-3:] == names
-    assert other.cells[5]["rdq-share-0.5"].percent.shape == (10, 7, 51)
+    assert other.curves[5]["rdq-share-0.5"].percent.shape == (10, 7, 51)
     assert_told(own_rule.shared_rdq(0.75), "rdq-share-0.75", capsys.readouterr().out)
     # Shares of 1/2 at α = 1 would be Hard RDQ at α = 1/2; at |A| = 18 both start from one seed.
-    cells = results.cells[18]
+    curves_18 = results.curves[18]
     np.testing.assert_array_equal(
-        cells["rdq-share-0.5"].initial_error, cells["hard_rdq"].initial_error
+        curves_18["rdq-share-0.5"].initial_error, curves_18["hard_rdq"].initial_error
     )
     for suffix in ("png", "pdf", "svg"):
         for figure in ("figure5", "garnet"):

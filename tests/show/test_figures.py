@@ -46,7 +46,7 @@ def test_the_same_results_give_the_same_bytes(results, figure):
 def test_left_panel_shows_the_mean_curve_at_the_best_step_size(results, figure):
     left = figure.axes[0]
     for line, name in zip(left.lines, results.rules, strict=True):
-        percent = results.cells[18][name].percent
+        percent = results.curves[18][name].percent
         best = percent.mean(axis=(0, 2)).argmin()
         np.testing.assert_allclose(line.get_ydata(), percent[:, best].mean(axis=0), rtol=1e-5)
         assert line.get_color() == COLOURS[name]
@@ -55,7 +55,7 @@ def test_left_panel_shows_the_mean_curve_at_the_best_step_size(results, figure):
 def test_centre_panel_has_a_dashed_line_at_each_minimum(results, figure):
     dashed = [line for line in figure.axes[1].lines if len(set(line.get_ydata())) == 1]
     heights = sorted(line.get_ydata()[0] for line in dashed if line.get_linestyle() == "--")
-    best = sorted(results.cells[18][n].percent.mean(axis=(0, 2)).min() for n in results.rules)
+    best = sorted(results.curves[18][n].percent.mean(axis=(0, 2)).min() for n in results.rules)
     np.testing.assert_allclose(heights, best, rtol=1e-5)
 
 
@@ -90,9 +90,9 @@ def with_step_sizes(results, step_sizes):
             )
             for name, curves in by_rule.items()
         }
-        for n, by_rule in results.cells.items()
+        for n, by_rule in results.curves.items()
     }
-    return results._replace(experiment=chosen, cells=cells)
+    return results._replace(experiment=chosen, curves=cells)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_ticks_of_a_short_grid_of_step_sizes_do_not_collide(results, step_sizes,
 
 def test_where_runs_diverge_the_line_of_step_sizes_ends(results):
     coarse = with_step_sizes(results, [0.2, 0.4, 0.8])
-    curves = coarse.cells[18]["qvmax"]
+    curves = coarse.curves[18]["qvmax"]
     curves.percent[0, 2, -1] = np.inf
     curves.diverged_at[0, 2] = 200
     axes = tabular_figure(coarse, summarise_all(coarse)).axes[1]
@@ -132,7 +132,7 @@ def test_where_runs_diverge_the_line_of_step_sizes_ends(results):
 def test_a_best_step_size_at_the_edge_of_the_grid_is_told_in_the_legend(results):
     def legend(step_sizes):
         coarse = with_step_sizes(results, step_sizes)
-        for curves in coarse.cells[18].values():
+        for curves in coarse.curves[18].values():
             curves.percent[:] = np.linspace(90, 10, len(step_sizes))[None, :, None]
         figure = tabular_figure(coarse, summarise_all(coarse))
         return [text.get_text() for text in figure.legends[0].get_texts()]

@@ -62,7 +62,7 @@ def test_step_sizes_must_be_different():
     assert dataclasses.replace(figure, step_sizes=[0.0001, 0.00011]).step_sizes[0] == 0.0001
 
 
-def test_step_sizes_are_taken_as_they_are_and_told_apart():
+def test_step_sizes_are_taken_as_they_are_and_distinguished():
     mine = dataclasses.replace(FIGURES["figure5"], step_sizes=[0.3, 0.1])
     assert mine.step_sizes == (0.1, 0.3) == mine.settings()["step_sizes"]
     assert mine == dataclasses.replace(mine)
@@ -89,16 +89,16 @@ def test_the_reference_protocol_switches_what_the_list_says():
 
 def test_the_reference_protocol_normalises_jointly(tiny, done, tmp_path):
     """Item 3: all rules of a seed share the error that counts as 100 %."""
-    reference = run(dataclasses.replace(tiny, protocol="reference"), tmp_path).cells[2]
+    reference = run(dataclasses.replace(tiny, protocol="reference"), tmp_path).curves[2]
     errors = {tuple(curves.initial_error) for curves in reference.values()}
     assert len(errors) == 1
-    paper = done[1].cells[2]
+    paper = done[1].curves[2]
     assert len({tuple(curves.initial_error) for curves in paper.values()}) == 2  # Dueling's differs
 
 
 def test_the_reference_protocol_cuts_off_and_pools(done):
     """Items 6 and 7: errors are cut off at 10⁹ and the interval pools seeds and points."""
-    curves = done[1].cells[2]["hard_rdq"]
+    curves = done[1].curves[2]["hard_rdq"]
     percent = curves.percent.copy()
     percent[:, 1, 1:] = np.inf
     broken = curves._replace(percent=percent)
@@ -111,12 +111,12 @@ def test_the_reference_protocol_cuts_off_and_pools(done):
     assert summarise(broken, alphas, "paper").intervals[0].n == 2
 
 
-def test_a_finished_cell_is_not_run_again(tiny, done, monkeypatch):
+def test_a_finished_curves_file_is_not_run_again(tiny, done, monkeypatch):
     directory, results = done
     monkeypatch.setattr("qduet.tabular.running.sweep", must_not_run)
     again = run(tiny, directory)
-    for name, curves in results.cells[2].items():
-        np.testing.assert_array_equal(again.cells[2][name].percent, curves.percent)
+    for name, curves in results.curves[2].items():
+        np.testing.assert_array_equal(again.curves[2][name].percent, curves.percent)
 
 
 def test_only_what_is_missing_is_run_and_it_is_the_same(tiny, done):
@@ -130,7 +130,7 @@ def test_only_what_is_missing_is_run_and_it_is_the_same(tiny, done):
     assert {p: p.stat().st_mtime_ns for p in others} == others
 
 
-def test_other_settings_never_land_in_the_same_cell(tiny, done):
+def test_other_settings_never_land_in_the_same_file(tiny, done):
     with pytest.raises(InputError, match="steps is 200 there, 300 here"):
         run(dataclasses.replace(tiny, steps=300), done[0])
 
@@ -146,8 +146,8 @@ def my_rule(step=1.0):
 def test_a_rule_of_ones_own_joins_a_figure(tiny, tmp_path):
     results = run(tiny, tmp_path, extra_rules={"mine": my_rule()})
     assert results.rules == ("q_learning", "dueling_q", "hard_rdq", "mine")
-    cells = results.cells[2]
-    np.testing.assert_allclose(cells["mine"].percent, cells["q_learning"].percent, rtol=1e-5)
+    curves = results.curves[2]
+    np.testing.assert_allclose(curves["mine"].percent, curves["q_learning"].percent, rtol=1e-5)
     assert [row["rule"] for row in table(summarise_all(results))][-1] == "mine"
 
 
@@ -184,7 +184,7 @@ def test_a_changed_read_out_or_goal_is_noticed():
     assert len(prints) == 3
 
 
-def test_a_damaged_cell_is_told_before_anything_runs(tiny, tmp_path, monkeypatch):
+def test_a_damaged_file_is_reported_before_anything_runs(tiny, tmp_path, monkeypatch):
     two_sizes = dataclasses.replace(tiny, actions=(2, 3))
     run(two_sizes, tmp_path)
     (tmp_path / "figure5" / "actions-3" / "hard_rdq.npz").unlink()
@@ -211,7 +211,7 @@ def test_fingerprints_see_constants():
 def test_summary_reports_the_best_step_size(done):
     results = done[1]
     summary = summarise_all(results)[2]["hard_rdq"]
-    aucs = results.cells[2]["hard_rdq"].percent.mean(axis=-1)
+    aucs = results.curves[2]["hard_rdq"].percent.mean(axis=-1)
     assert summary.best.which == int(aucs.mean(axis=0).argmin())
     np.testing.assert_allclose(summary.best_aucs, aucs[:, summary.best.which], rtol=1e-5)
     row = next(r for r in table(summarise_all(results)) if r["rule"] == "q_learning")

@@ -1,4 +1,4 @@
-"""An experiment on an MDP of one's own: cells, figure, report."""
+"""An experiment on an MDP of one's own: curves files, figure, report."""
 
 import dataclasses
 import hashlib
@@ -54,14 +54,14 @@ def test_its_curves_are_those_of_a_sweep_on_the_mdp(done):
     assert (directory / "my-lake" / "actions-3" / "hard_rdq.npz").exists()
     alphas = [0.05, 0.4, 1.0]
     wanted = sweep(lake(), {"q": q_learning()}, alphas, seeds=range(4), steps=200)["q"]
-    np.testing.assert_allclose(results.cells[3]["q_learning"].percent, wanted.percent, rtol=1e-6)
+    np.testing.assert_allclose(results.curves[3]["q_learning"].percent, wanted.percent, rtol=1e-6)
 
 
-def test_an_equal_mdp_reads_the_cells_and_another_one_is_refused(done, monkeypatch):
+def test_an_equal_mdp_reads_the_files_and_another_one_is_refused(done, monkeypatch):
     monkeypatch.setattr("qduet.tabular.running.sweep", lambda *a, **k: pytest.fail("ran"))
     again = run(declare(lake()), done[0])
     np.testing.assert_array_equal(
-        again.cells[3]["hard_rdq"].percent, done[1].cells[3]["hard_rdq"].percent
+        again.curves[3]["hard_rdq"].percent, done[1].curves[3]["hard_rdq"].percent
     )
     with pytest.raises(
         InputError, match=r"step_sizes is \[0.05, 0.4, 1.0\] there, \[0.05, 0.41, 1.0\] here"
@@ -187,7 +187,7 @@ def test_beside_the_papers_problem_both_are_named(done, tmp_path):
     assert "Rules on the paper’s 4-state problem. An AUC" in plain(build([tmp_path]))
 
 
-def test_cells_of_another_problem_are_not_called_a_figure_of_the_paper(tmp_path):
+def test_curves_of_another_problem_are_not_called_a_figure_of_the_paper(tmp_path):
     planted_cells.experiment(tmp_path / "figure5", problem="lake#0123456789ab")
     text = plain(build([tmp_path]))
     assert "figure5 (not in the paper)" in text
@@ -241,7 +241,9 @@ def test_the_names_of_the_papers_figures_are_taken(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_values_that_are_exact_from_the_start_are_told_before_anything_runs(tmp_path, monkeypatch):
+def test_values_that_are_exact_from_the_start_are_refused_before_anything_runs(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr("qduet.tabular.sweeps.run_trials", lambda *a: pytest.fail("ran"))
     with pytest.raises(InputError, match="initial values of q_learning are already exact"):
         run(declare(lake(reward=np.zeros((5, 3)))), tmp_path / "out")
@@ -255,7 +257,7 @@ def test_values_that_are_exact_from_the_start_are_told_before_anything_runs(tmp_
         (q_learning()._replace(goal="optimum"), "mine, 'optimum': did you mean 'optimal'?"),
     ],
 )
-def test_a_rule_that_is_none_is_told_before_anything_is_written(rule, message, tmp_path):
+def test_a_rule_that_is_none_is_refused_before_anything_is_written(rule, message, tmp_path):
     with pytest.raises(InputError, match=re.escape(message)):
         run(declare(lake()), tmp_path / "out", extra_rules={"mine": rule})
     assert list(tmp_path.iterdir()) == []

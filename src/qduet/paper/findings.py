@@ -105,8 +105,8 @@ def _figure3(results: Results, summary: Summary) -> Iterator[Verdict]:
         f"Q-learning {q.final_error} %",
     )
     step_sizes = results.experiment.step_sizes
-    cells = results.cells[many]
-    gap = np.abs(cells["bc_qvmax"].percent - cells["q_learning"].percent)
+    curves = results.curves[many]
+    gap = np.abs(curves["bc_qvmax"].percent - curves["q_learning"].percent)
     yield (
         "At step size 1 BC-QVMAX equals Q-learning (in the paper: but for a delay)",
         bool(step_sizes[-1] == 1 and gap[:, -1].max() <= 1e-3),

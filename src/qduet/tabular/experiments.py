@@ -8,7 +8,8 @@
     >>> TabularExperiment("frozen-lake", "FrozenLake", mdp, rules, step_sizes=alphas).actions
     (4,)
 
-An MDP is told by what it holds: cells of another one are never read under the same name.
+Results name an MDP by a digest of all it holds, so that those of another MDP of the same name are
+never mixed in. `qduet.tabular.running.run` runs an experiment.
 """
 
 import dataclasses
@@ -24,9 +25,10 @@ from qduet.tabular.sweeps import check_step_sizes, error_targets
 from qduet.tabular.tables import QVTables
 
 PROTOCOLS = ("paper", "reference")
+"""What the paper says, or what its released code does (docs/differences.md)."""
 
 SHARED = ("problem", "init_std", "step_sizes", "seeds", "steps", "record_every", "protocol")
-"""The settings that all cells of one experiment have in common."""
+"""The settings that all curves of one experiment have in common."""
 
 
 def _exp(x: float) -> float:
@@ -39,6 +41,7 @@ class RuleSpec:
     """A rule by its id, with the options that make it a variant."""
 
     rule: str
+    """A name in `qduet.tabular.rules.RULES`."""
     beta: float | None = None
     """Soft RDQ's regularisation coefficient."""
 
@@ -48,7 +51,7 @@ class RuleSpec:
         return self.rule if self.beta is None else f"{self.rule}-beta-{self.beta:g}"
 
     def make(self, behaviour: np.ndarray, protocol: str) -> Rule:
-        """The rule itself."""
+        """The rule; Expected Sarsa's target policy is `behaviour`."""
         options: dict[str, Any] = {} if self.beta is None else {"beta": self.beta}
         if self.rule == "soft_rdq":
             options["penalty"] = protocol
@@ -62,11 +65,13 @@ class TabularExperiment:
     """A figure of the tabular kind: rules × |A| × step sizes × seeds, under uniform behaviour."""
 
     figure: str
-    """Its name; results are kept in a folder that is called so."""
+    """Its name, also of the folder that its results are kept in."""
     title: str
+    """What the picture and the report page call it."""
     problem: str | MDP
     """A problem of `qduet.tabular.mdp.four_state`, or any MDP."""
     rules: tuple[RuleSpec, ...]
+    """The rules; the others are compared with the first one."""
     init_std: float = 0.0
     """V_0 and A_0 are drawn from N(0, init_std²)."""
     actions: tuple[int, ...] = ()
@@ -74,11 +79,15 @@ class TabularExperiment:
     the paper's (2, 6, 10, 14, 18); an MDP has its own."""
     step_sizes: tuple[float, ...] = tuple(_exp(i / 10) for i in range(-60, 1))
     """α, in ascending order; by default the paper's 61 values exp(−6), exp(−5.9), …, exp(0).
-    ``protocol="reference"`` rounds them to four decimals, as the released code does, for good."""
+    ``protocol="reference"`` rounds them to four decimals, as the released code does."""
     seeds: int = 100
+    """Trials: seeds 0, 1, …."""
     steps: int = 20_000
+    """Environment steps of a trial."""
     record_every: int = 100
+    """Steps between two points of a curve."""
     protocol: str = "paper"
+    """One of `PROTOCOLS`."""
 
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
@@ -111,7 +120,7 @@ class TabularExperiment:
         object.__setattr__(self, "step_sizes", tuple(alphas.tolist()))
 
     def _own_actions(self) -> tuple[int, ...]:
-        """|A| of an MDP; nothing for the paper's problems, which have any."""
+        """The number of actions of an MDP; empty for the paper's problems, which have any number."""
         if isinstance(self.problem, str):
             return ()
         if not isinstance(self.problem, MDP):
@@ -128,13 +137,13 @@ class TabularExperiment:
 
     @property
     def problem_id(self) -> str:
-        """The problem as a short text; that of an MDP tells it from every other one."""
+        """The problem as a short text: an MDP's is its name and its digest."""
         if isinstance(self.problem, MDP):
             return f"{self.problem.name}#{self.problem.digest}"
         return self.problem
 
     def mdp(self, num_actions: int) -> MDP:
-        """The problem with so many actions."""
+        """The problem with `num_actions` actions."""
         if isinstance(self.problem, MDP):
             return self.problem
         return four_state(self.problem, num_actions)
@@ -166,7 +175,7 @@ class TabularExperiment:
         )
 
     def targets(self, mdp: MDP) -> dict[str, QVTables]:
-        """What the errors are measured against."""
+        """By `Rule.goal`, the values that errors are measured against."""
         targets = error_targets(mdp, uniform_policy(mdp))
         if self.protocol == "reference":  # the released code has q_* = 1/(1−γ) for every action
             optimal = targets["optimal"]

@@ -1,10 +1,11 @@
-"""Running an experiment: what is on disk is read, what is missing is run.
+"""Running an experiment: `run` reads what is on disk, and gives the rest to `sweep`.
 
     >>> results = run(FIGURES["figure5"].small(), Path("out"))
-    >>> results.cells[18]["hard_rdq"].percent.shape  # [seeds, step sizes, points]
+    >>> results.curves[18]["hard_rdq"].percent.shape  # [seeds, step sizes, points]
     (4, 7, 5)
 
-A cell is read back only under the settings, rule and problem that made it.
+Each |A| and rule has a curves file, ``out/figure5/actions-18/hard_rdq.npz``. It is read back only
+under the settings, rule and problem that made it.
 """
 
 import contextlib
@@ -30,28 +31,30 @@ from qduet.tabular.sweeps import Curves, check_rules, sweep
 from qduet.tabular.trials import default_workers
 
 ABOUT = "experiment.json"
-"""Beside the cells: what an experiment is called. No cell is refused for it."""
+"""The file with an experiment's title, beside its curves; no curves file is refused for it."""
 
 
 class Results(NamedTuple):
     """A finished experiment."""
 
     experiment: TabularExperiment
+    """What was run."""
     rules: tuple[str, ...]
-    """Ids of all rules, those of the experiment first."""
-    cells: dict[int, dict[str, Curves]]
+    """Ids of all rules: the experiment's, then the extra ones."""
+    curves: dict[int, dict[str, Curves]]
     """Curves by |A| and rule id."""
 
 
 def fingerprint(rule: Rule, num_states: int, num_actions: int) -> str:
-    """A digest of what a rule computes, so that another rule of the same name is told apart."""
-    with jax.enable_x64(False):  # as it is computed, whatever the setting is elsewhere
+    """A digest of what a rule computes: two rules of the same name have different ones."""
+    with jax.enable_x64(False):  # the same digest whatever the caller has set
         v, adv = jnp.zeros(num_states), jnp.zeros((num_states, num_actions))
         t = Transition(jnp.int32(0), jnp.int32(0), jnp.float32(0), jnp.float32(0), jnp.int32(0))
         tables = rule.init(v, adv)
         update = (rule.update, (tables, t, jnp.float32(0)))
-        read = [] if rule.q is None else [(rule.q, (tables,))]
-        return digest(f"{rule.goal} {rule.trailing_axes}", (rule.init, (v, adv)), update, *read)
+        read_out = [] if rule.q is None else [(rule.q, (tables,))]
+        name = f"{rule.goal} {rule.trailing_axes}"
+        return digest(name, (rule.init, (v, adv)), update, *read_out)
 
 
 def run(
@@ -64,29 +67,35 @@ def run(
 ) -> Results:
     """Runs what is not yet in `directory`, and returns all of it.
 
-    Finished cells are read, and refused if need be, before anything is run. `on_progress` is called
-    from any thread with |A| and the number of updates done since its last call.
+    Args:
+      experiment: what to run.
+      directory: where curves files are kept; those that other settings made are refused before
+        anything is run.
+      extra_rules: rules of your own by name, besides the experiment's.
+      on_progress: called from any thread with |A| and the number of updates done since its last
+        call.
+      workers: threads; all cores by default.
     """
     extra = dict(extra_rules or {})
     _check_names(experiment, extra)
     sizes = [_Size.of(experiment, Path(directory), n, extra) for n in experiment.actions]
     _run_missing(sizes, workers or default_workers(), on_progress)
-    _keep_title(experiment, Path(directory) / experiment.figure / ABOUT)
+    _write_title(experiment, Path(directory) / experiment.figure / ABOUT)
     names = (*(spec.id for spec in experiment.rules), *extra)
-    cells = {size.mdp.num_actions: {name: size.cells[name] for name in names} for size in sizes}
-    return Results(experiment, names, cells)
+    curves = {size.mdp.num_actions: {name: size.curves[name] for name in names} for size in sizes}
+    return Results(experiment, names, curves)
 
 
-def _keep_title(experiment: TabularExperiment, path: Path) -> None:
-    """Writes what the experiment is called, unless that is there."""
+def _write_title(experiment: TabularExperiment, path: Path) -> None:
+    """Writes the experiment's title, unless it is there already."""
     content = to_json({"title": experiment.title}).encode()
-    with contextlib.suppress(OSError, InputError):  # results that can only be read are no error
+    with contextlib.suppress(OSError, InputError):  # a directory that is read-only will do
         if not path.exists() or path.read_bytes() != content:
             write_atomically(path, content)
 
 
 def _check_names(experiment: TabularExperiment, extra: Mapping[str, Rule]) -> None:
-    """Raises unless files can be called what the experiment and the extra rules are called."""
+    """Raises unless the names of the experiment and of the extra rules can name files."""
     figure = experiment.figure
     if not re.fullmatch(r"\w[\w.+-]*", figure):
         raise InputError(
@@ -110,9 +119,9 @@ class _Size(NamedTuple):
     folder: Path
     rules: dict[str, Rule]
     settings: dict[str, dict[str, Any]]
-    """By rule id, what its cell must have been made with."""
-    cells: dict[str, Curves]
-    """By rule id, what is finished."""
+    """By rule id: what its curves must have been made with."""
+    curves: dict[str, Curves]
+    """By rule id: what is finished."""
 
     @classmethod
     def of(
@@ -122,21 +131,21 @@ class _Size(NamedTuple):
         num_actions: int,
         extra: Mapping[str, Rule],
     ) -> "_Size":
-        """The size with its finished cells, read from `directory`."""
+        """One |A| with its finished curves, read from `directory`."""
         mdp = experiment.mdp(num_actions)
         behaviour = uniform_policy(mdp)
         rules = {spec.id: spec.make(behaviour, experiment.protocol) for spec in experiment.rules}
         rules.update(extra)
         check_rules(rules, mdp)
         folder = directory / experiment.figure / f"actions-{num_actions}"
-        settings = {name: _cell_settings(experiment, mdp, name, rules[name]) for name in rules}
+        settings = {name: _curves_settings(experiment, mdp, name, rules[name]) for name in rules}
         read = {name: read_cell(folder / f"{name}.npz", settings[name]) for name in rules}
-        cells = {name: Curves(**arrays) for name, arrays in read.items() if arrays is not None}
-        return cls(experiment, mdp, folder, rules, settings, cells)
+        curves = {name: Curves(**arrays) for name, arrays in read.items() if arrays is not None}
+        return cls(experiment, mdp, folder, rules, settings, curves)
 
     def run_missing(self, workers: int, on_progress: Callable[[int], None]) -> None:
-        """Runs the rules that have no cell yet, on shared trajectories, and writes their cells."""
-        missing = {name: rule for name, rule in self.rules.items() if name not in self.cells}
+        """Runs the rules that have no curves yet, on shared trajectories, and writes theirs."""
+        missing = {name: rule for name, rule in self.rules.items() if name not in self.curves}
         fresh = sweep(
             self.mdp,
             missing,
@@ -152,26 +161,26 @@ class _Size(NamedTuple):
         )
         for name, curves in fresh.items():
             write_cell(self.folder / f"{name}.npz", curves._asdict(), self.settings[name])
-        self.cells.update(fresh)
+        self.curves.update(fresh)
 
 
 def _run_missing(
     sizes: list[_Size], threads: int, on_progress: Callable[[int, int], None] | None
 ) -> None:
-    """Runs all that is missing; sizes side by side, so that one compiles while another computes."""
+    """Runs all that is missing, each |A| in a thread: one compiles while another computes."""
     stopped = threading.Event()
 
-    def tell(num_actions: int, updates: int) -> None:
-        if stopped.is_set():  # an interrupt reaches the main thread only
+    def report(num_actions: int, updates: int) -> None:
+        if stopped.is_set():  # Ctrl-C interrupts the main thread only; this ends the others
             raise CancelledError
         if on_progress is not None:
             on_progress(num_actions, updates)
 
     for size in sizes:
         experiment = size.experiment
-        runs = len(size.cells) * experiment.seeds * len(experiment.step_sizes)
-        tell(size.mdp.num_actions, runs * experiment.steps)
-    pending = [size for size in sizes if len(size.cells) < len(size.rules)]
+        runs = len(size.curves) * experiment.seeds * len(experiment.step_sizes)
+        report(size.mdp.num_actions, runs * experiment.steps)
+    pending = [size for size in sizes if len(size.curves) < len(size.rules)]
     if not pending:
         return
     pool = ThreadPoolExecutor(threads)
@@ -180,7 +189,7 @@ def _run_missing(
             pool.submit(
                 size.run_missing,
                 -(-threads // len(pending)),
-                functools.partial(tell, size.mdp.num_actions),
+                functools.partial(report, size.mdp.num_actions),
             )
             for size in reversed(pending)  # the largest first
         ]
@@ -191,9 +200,10 @@ def _run_missing(
         pool.shutdown(cancel_futures=True)
 
 
-def _cell_settings(
+def _curves_settings(
     experiment: TabularExperiment, mdp: MDP, name: str, rule: Rule
 ) -> dict[str, Any]:
+    """What is written beside a rule's curves, and must be the same when they are read."""
     settings = experiment.settings()
     return {
         **{field: settings[field] for field in SHARED},

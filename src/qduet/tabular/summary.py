@@ -39,9 +39,9 @@ class RuleSummary(NamedTuple):
 
     @property
     def best_at_edge(self) -> bool:
-        """Whether one beyond the grid, smaller or larger, might be better still.
+        """Whether a step size beyond the end of the grid might be better still.
 
-        1 is no such edge: beyond it a step goes past its target. Nor is any where all diverge.
+        Not at α = 1, beyond which a step overshoots its target; nor if every step size diverges.
         """
         least, greatest = self.step_sizes.min(), self.step_sizes.max()
         at_end = least < greatest and self.best_step_size in (least, greatest)
@@ -87,14 +87,14 @@ Summary = dict[int, dict[str, RuleSummary]]
 
 
 def summarise_all(results: Results) -> Summary:
-    """The summary of every cell of an experiment."""
+    """The summary of every |A| and rule of an experiment."""
     experiment = results.experiment
     return {
         num_actions: {
             name: summarise(curves, np.array(experiment.step_sizes), experiment.protocol)
             for name, curves in by_rule.items()
         }
-        for num_actions, by_rule in results.cells.items()
+        for num_actions, by_rule in results.curves.items()
     }
 
 

@@ -135,5 +135,5 @@ def _is_whole(results: Results, declared: TabularExperiment) -> bool:
     here = results.experiment
     same = here == dataclasses.replace(declared, protocol=here.protocol)
     return same and all(
-        spec.id in by_rule for by_rule in results.cells.values() for spec in declared.rules
+        spec.id in by_rule for by_rule in results.curves.values() for spec in declared.rules
     )

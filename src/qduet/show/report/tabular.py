@@ -98,7 +98,7 @@ def _curves(loaded: Loaded) -> dict[str, Any]:
 
 def _other_step_sizes(loaded: Loaded, n: int, rule: str, every: int) -> list[dict[str, Any]]:
     """The mean curve of every step size; it ends where a run diverges."""
-    percent = loaded.results.cells[n][rule].percent[:, :, ::every].mean(axis=0)
+    percent = loaded.results.curves[n][rule].percent[:, :, ::every].mean(axis=0)
     return [
         {"group": rule, "x": "few", "y": finite(curve, 4)}
         | {"when": {"actions": str(n), "step_size": str(k)}}

@@ -173,7 +173,7 @@ def facts(loaded: Loaded, name: str) -> tuple[Fact, ...]:
     """What was run and what agrees, for the summary of the page."""
     scale = ", at the paper’s scale" if loaded.known else ", not at the paper’s scale"
     runs = sum(
-        curves.diverged_at.size for by in loaded.results.cells.values() for curves in by.values()
+        curves.diverged_at.size for by in loaded.results.curves.values() for curves in by.values()
     )
     what = f"{heading(loaded)}: {runs:,} runs{scale if loaded.declared else ''}"
     run = Fact("run", what, name, str(loaded.folder))
