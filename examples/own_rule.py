@@ -7,7 +7,8 @@ from an error, V, which all actions share, or A? `shared_rdq` gives V the share 
 the rest, so that Q(S, A) moves by α δ whatever w is. With w = 0 it is Q-learning (V stays where it
 starts); with w = 1/2 it is Hard RDQ at half its step size.
 
-Run it again and it only draws: what is finished is read. `qduet report out-own-rule` makes a page.
+Run it a second time and it only draws, because finished curves are read from the directory.
+`qduet report out-own-rule` makes a page.
 """
 
 import dataclasses
@@ -21,12 +22,18 @@ from qduet import stats
 from qduet.paper.figures import FIGURES
 from qduet.show.figures.style import save
 from qduet.show.figures.tabular import tabular_figure
-from qduet.tabular.experiments import RuleSpec, TabularExperiment
-from qduet.tabular.mdp import four_state, garnet
-from qduet.tabular.rules import Rule, q_learning
-from qduet.tabular.running import Results, run
-from qduet.tabular.summary import summarise_all
-from qduet.tabular.sweeps import sweep
+from qduet.tabular import (
+    Results,
+    Rule,
+    RuleSpec,
+    TabularExperiment,
+    four_state,
+    garnet,
+    q_learning,
+    run,
+    summarise_all,
+    sweep,
+)
 
 
 def shared_rdq(share: float) -> Rule:

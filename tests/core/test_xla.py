@@ -74,8 +74,8 @@ def test_loops_over_actions_are_max_and_sum(num_actions):
     np.testing.assert_allclose(total, np.asarray(x).sum(axis=0), rtol=1e-6)
 
 
-def test_a_unit_is_its_function():
+def test_a_native_function_is_its_function():
     function = lambda x, y: (x @ y, x + 1)
     x, y = jnp.arange(6.0).reshape(2, 3), jnp.arange(3.0)
-    ours = jax.jit(xla.unit(function))(x, y)
+    ours = jax.jit(xla.native_function(function))(x, y)
     jax.tree.map(np.testing.assert_array_equal, ours, function(x, y))

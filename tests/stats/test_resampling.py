@@ -112,7 +112,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say():
     assert abs(covered - 0.92 * 400) < 4 * np.sqrt(400 * 0.92 * 0.08)
 
 
-def coverage_told():
+def coverage_on_the_page():
     """The table of docs/comparing.md: percent by row and number of seeds."""
     page = Path(__file__).parents[2] / "docs" / "comparing.md"
     _, rest = page.read_text(encoding="utf-8").split("| seeds | 2 |")
@@ -125,15 +125,15 @@ def coverage_told():
     }
 
 
-@pytest.mark.parametrize(("told", "percent"), coverage_told().items(), ids=str)
-def test_intervals_of_few_seeds_cover_as_often_as_the_page_says(told, percent):
+@pytest.mark.parametrize(("row", "percent"), coverage_on_the_page().items(), ids=str)
+def test_intervals_of_few_seeds_cover_as_often_as_the_page_says(row, percent):
     """Each column is a data set; the count is within 4 standard errors.
 
     Of 2 and 3 seeds the interval is from the least to the greatest: all values are the same one in
     1/4 and 1/27 of resamples, more than the 2.5 % that are cut off. It misses a centre of symmetry
     if all are on one side of it: in 2/2² and 2/2³ of cases.
     """
-    name, n = told
+    name, n = row
     data, sets = np.random.default_rng(n), 1_000
     strata, statistic, truth = [data.normal(size=(n, sets))], stats.pooled(stats.iqm), 0.0
     if name.startswith("mean"):

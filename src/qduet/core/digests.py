@@ -1,4 +1,4 @@
-"""What functions compute, as a short digest: another one of the same name is told apart.
+"""Fingerprints: short digests of what functions compute, whatever they are called.
 
 digest("mine", (update, (tables, transition, step_size)), (read, (tables,)))     # "5f0c…"
 """
@@ -13,19 +13,19 @@ import numpy as np
 
 
 def digest(name: str, *calls: tuple[Callable[..., Any], tuple[Any, ...]]) -> str:
-    """Of `name` and of each function as it is traced with its arguments; sixteen digits."""
+    """Sixteen hexadecimal digits of `name` and of each function, traced with its arguments."""
     content = hashlib.sha256(name.encode())
     for function, arguments in calls:
         traced = jax.make_jaxpr(function)(*arguments)
         text = traced.jaxpr.pretty_print(use_color=False)  # str() has colours in a terminal
         content.update(re.sub(r"0x[0-9a-f]+", "", text).encode())
         for constant in _constants(traced):
-            content.update(_plain(constant).tobytes())
+            content.update(_as_numpy(constant).tobytes())
     return content.hexdigest()[:16]
 
 
 def _constants(traced: Any) -> Iterator[Any]:
-    """The arrays that a traced function holds, and those of the functions that it calls."""
+    """The constant arrays of a traced function and of the functions that it calls."""
     yield from traced.consts
     for equation in traced.jaxpr.eqns:
         for inner in jax.tree.leaves(list(equation.params.values()), is_leaf=_is_traced):
@@ -37,6 +37,7 @@ def _is_traced(value: Any) -> bool:
     return hasattr(value, "jaxpr") and hasattr(value, "consts")
 
 
-def _plain(constant: Any) -> np.ndarray:
+def _as_numpy(constant: Any) -> np.ndarray:
+    """An array or a random key as a NumPy array."""
     is_key = jax.dtypes.issubdtype(getattr(constant, "dtype", None), jax.dtypes.prng_key)
     return np.asarray(jax.random.key_data(constant) if is_key else constant)

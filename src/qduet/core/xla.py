@@ -1,10 +1,10 @@
-"""Small loops, written so that XLA's CPU compiler makes native loops of them.
+"""Hints to XLA's CPU compiler, which make small loops fast and change no result.
 
 By default that compiler runs each operation of a loop body as a task of its own, which costs many
-times the arithmetic of one table update, and it fuses a value into each of its users, which makes
-it copy whole tables when two are updated from one TD error. It does neither inside a *unit*:
-a function that is compiled as one native function, whose results are stored before they are used.
-Other backends see ordinary JAX code. Nothing here changes what is computed.
+times the arithmetic of one table update. It also fuses a value into each of its users, so that it
+copies whole tables when two are updated from one TD error. It does neither inside a
+`native_function`, whose results are stored before they are used. Other backends see ordinary JAX
+code.
 """
 
 from collections.abc import Callable
@@ -15,12 +15,12 @@ import jax.numpy as jnp
 from jax.experimental.xla_metadata import set_xla_metadata
 
 
-def unit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, compiled on CPU as one native function."""
+def native_function(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, which the CPU compiler turns into one native function."""
 
     @jax.jit
     def body(*args: Any) -> Any:
-        # Attributes spread to whatever is traced inside, so they are taken back here.
+        # The attributes below apply to all that is traced inside, so they are undone here.
         with set_xla_metadata(xla_cpu_small_call="false", inlineable="true"):
             return function(*args)
 
@@ -57,10 +57,10 @@ def sum_over_actions(value: Callable[[Any], jax.Array], num_actions: int) -> jax
 
 
 def computed_once(value: jax.Array) -> jax.Array:
-    """`value` (uint32 or bool, of any shape) unchanged, as the union of its two halves.
+    """`value` (uint32 or bool, of any shape), unchanged but computed a single time on CPU.
 
-    XLA's CPU compiler repeats the computation of a value in each of its users, which for a value
-    that much depends on is ruinous, but it never repeats a reduction.
+    XLA's CPU compiler computes a value anew for each of its users, but never a reduction. So the
+    value is returned as a reduction: the union of its two halves.
     """
     halves = jnp.array([0x0000FFFF, 0xFFFF0000], jnp.uint32).reshape(2, *[1] * value.ndim)
     parts = value.astype(jnp.uint32)[None] & halves

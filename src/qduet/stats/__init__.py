@@ -1,8 +1,16 @@
-"""What is computed from runs: intervals over seeds, tests of difference and of equivalence.
+"""Statistics of runs: intervals over seeds, tests of difference and of equivalence.
 
-A seed is the unit of replication: every interval here is over seeds. `intervals` has Student's and
-Welch's, `difference` the tests, `resampling` aggregates over games, `sweeps` what tabular step-size
-sweeps need.
+    >>> from qduet import stats
+    >>> str(stats.mean_interval(np.array([10.0, 12.0, 14.0])))  # 95 %, Student's t
+    '12.00 ± 4.97'
+    >>> stats.welch_test(rdq, dqn)  # p-value of "the means are equal"; one value per seed
+
+A seed is the unit of replication: every interval here is over seeds.
+
+    intervals    Student's and Welch's intervals
+    resampling   aggregates over games (IQM, P(X > Y), profiles) with bootstrap intervals
+    difference   tests of difference and equivalence, Holm's correction
+    step_sizes   areas under the curves of a tabular sweep, the best step size
 """
 
 from qduet.stats.difference import (

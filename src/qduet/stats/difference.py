@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtr  # Student's t distribution function
 
 from qduet.stats.intervals import Interval, welch_difference, welch_interval
 
@@ -20,6 +19,8 @@ def _upper_tail(value: float, error: float, freedom: float) -> float:
     """P(T ≥ value / error) for Student's T; with no error it is 0, ½ or 1."""
     if error == 0:
         return 0.5 - 0.5 * float(np.sign(value))
+    from scipy.special import stdtr  # Student's t distribution function; slow to import
+
     return float(stdtr(freedom, -value / error))
 
 
@@ -34,9 +35,10 @@ def paired_permutation_test(
 ) -> float:
     """Two-sided p-value of a mean difference of 0 between samples ``[n]`` paired by seed.
 
-    If nothing but the name tells x from y, every difference x_i − y_i may as well have the other
-    sign: p is the share of sign patterns whose mean is as far from 0 as the one seen. All 2ⁿ are
-    tried if they are no more than `permutations`, else so many drawn ones and the one seen.
+    If x and y differ in name only, every difference x_i − y_i is as likely with the other sign. p
+    is the share of sign patterns whose mean is at least as far from 0 as the observed one. All 2ⁿ
+    patterns are tried if they are at most `permutations`; otherwise that many drawn ones, and the
+    observed one.
     """
     d = np.asarray(x, np.float64) - np.asarray(y, np.float64)
     n = len(d)
@@ -48,8 +50,8 @@ def paired_permutation_test(
     else:
         flipped = rng.integers(2, size=(permutations, n))
     means = np.abs((1 - 2 * flipped) @ d) / n
-    seen = abs(d.mean())
-    as_far = int((means >= seen * (1 - 1e-12)).sum())  # equal sums may differ in the last bit
+    observed = abs(d.mean())
+    as_far = int((means >= observed * (1 - 1e-12)).sum())  # equal sums may differ in the last bit
     return as_far / 2**n if exact else (as_far + 1) / (permutations + 1)
 
 
@@ -59,17 +61,19 @@ class Equivalence(NamedTuple):
     difference: Interval
     """mean(x) − mean(y) with the interval of level 1 − 2·alpha that the decision rests on."""
     margin: float
+    """The difference of means that would matter."""
     p_value: float
-    """Of "the means differ by `margin` or more": the larger of the two one-sided ones."""
+    """Of "the means differ by `margin` or more": the larger of the two one-sided p-values."""
     equivalent: bool
-    """Whether it is below alpha; the same as: the interval lies inside ±margin."""
+    """Whether `p_value` is below alpha; equivalently, whether the interval lies inside ±margin."""
 
 
 def equivalence(x: np.ndarray, y: np.ndarray, margin: float, alpha: float = 0.05) -> Equivalence:
     """Whether two means differ by less than `margin` (Schuirmann, 1987), with Welch's error.
 
     Absence of a significant difference is no evidence of equality, least of all with few seeds;
-    this puts the burden the right way round. `margin` must be chosen without seeing the samples.
+    here "the means differ" is what has to be rejected. `margin` must be chosen without seeing the
+    samples.
     """
     mean, error, freedom = welch_difference(x, y)
     below = _upper_tail(margin - mean, error, freedom)  # against mean ≥ margin
@@ -82,9 +86,9 @@ def equivalence(x: np.ndarray, y: np.ndarray, margin: float, alpha: float = 0.05
 def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     """Holm's (1979) adjusted p-values ``[k]``.
 
-    Rejecting those below α, the chance of any false rejection among the k is at most α. The j-th
-    smallest of k becomes max over i ≤ j of (k − i + 1) p_(i), at most 1. NaN (a test that could not
-    be made) stays NaN and is not counted.
+    If those below α are rejected, the chance of any false rejection among the k is at most α. The
+    j-th smallest of k becomes max over i ≤ j of (k − i + 1) p_(i), at most 1. NaN (a test that
+    could not be made) stays NaN and is not counted.
     """
     p = np.asarray(p_values, np.float64)
     made = np.flatnonzero(~np.isnan(p))

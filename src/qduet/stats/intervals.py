@@ -1,9 +1,13 @@
-"""Student's t intervals over seeds, of one mean and of the difference of two."""
+"""Student's t intervals over seeds, of one mean and of the difference of two.
+
+mean_interval(returns)                    # of one agent's runs, one value per seed
+paired_difference(auc_x, auc_y)           # of runs that share their random numbers
+welch_interval(rdq, dqn)                  # of independent runs
+"""
 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit  # Student's t quantile; scipy.stats is slow to import
 
 
 class Interval(NamedTuple):
@@ -13,10 +17,13 @@ class Interval(NamedTuple):
     """
 
     mean: float
+    """The estimate."""
     low: float
+    """The lower bound."""
     high: float
+    """The upper bound."""
     n: int
-    """Independent replications behind it."""
+    """The number of independent runs it rests on."""
 
     @property
     def half_width(self) -> float:
@@ -31,9 +38,16 @@ class Interval(NamedTuple):
 
 
 def number(value: float, form: str = ".2f") -> str:
-    """A number as people read it, with a true minus; `form` is a format of Python."""
+    """`value` in Python's format `form`, with a true minus sign (−)."""
     text = f"{value:{form}}"
     return f"−{text[1:]}" if text.startswith("-") else text
+
+
+def _t_quantile(freedom: float, probability: float) -> float:
+    """The quantile of Student's t distribution with `freedom` degrees of freedom."""
+    from scipy.special import stdtrit  # slow to import
+
+    return float(stdtrit(freedom, probability))
 
 
 def mean_interval(samples: np.ndarray) -> Interval:
@@ -43,7 +57,7 @@ def mean_interval(samples: np.ndarray) -> Interval:
     if n < 2 or not np.isfinite(mean):
         return Interval(mean, np.nan, np.nan, n)
     error = float(np.std(samples, ddof=1)) / np.sqrt(n)
-    half = float(stdtrit(n - 1, 0.975)) * error
+    half = _t_quantile(n - 1, 0.975) * error
     return Interval(mean, mean - half, mean + half, n)
 
 
@@ -61,9 +75,10 @@ def paired_difference(a: np.ndarray, b: np.ndarray) -> Interval:
 
 
 class Difference(NamedTuple):
-    """What Welch's procedures know of mean(x) − mean(y)."""
+    """mean(x) − mean(y) with what Welch's tests and intervals need."""
 
     mean: float
+    """mean(x) − mean(y)."""
     error: float
     """Its standard error."""
     freedom: float
@@ -91,5 +106,5 @@ def welch_difference(x: np.ndarray, y: np.ndarray) -> Difference:
 def welch_interval(x: np.ndarray, y: np.ndarray, level: float = 0.95) -> Interval:
     """Welch's interval for mean(x) − mean(y) at confidence `level`; see `welch_difference`."""
     mean, error, freedom = welch_difference(x, y)
-    half = float(stdtrit(freedom, (1 + level) / 2)) * error
+    half = _t_quantile(freedom, (1 + level) / 2) * error
     return Interval(mean, mean - half, mean + half, len(x) + len(y))

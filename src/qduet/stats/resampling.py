@@ -16,17 +16,21 @@ from typing import NamedTuple
 import numpy as np
 
 RESAMPLES = 2_000
+"""Resamples of a bootstrap, unless the caller asks for another number."""
 
 Statistic = Callable[[Sequence[np.ndarray]], np.ndarray]
 """From strata ``[batch, seeds, ...]`` to estimates ``[batch, ...]``."""
 
 
 class Estimate(NamedTuple):
-    """A statistic with its interval; each a float or ``[points]``, bounds NaN if not known."""
+    """A statistic with its interval. Each field is a float or ``[points]``."""
 
     value: np.ndarray
+    """The statistic of the runs themselves."""
     low: np.ndarray
+    """The lower bound; NaN if a game has a single run."""
     high: np.ndarray
+    """The upper bound, likewise."""
 
 
 def bootstrap(
@@ -39,8 +43,8 @@ def bootstrap(
 ) -> Estimate:
     """`statistic` of the strata ``[seeds, ...]`` with its percentile interval.
 
-    Every resample draws, in each stratum, as many seeds as it has, with replacement. With a single
-    seed in a stratum nothing is known of its spread, and the bounds are NaN.
+    Every resample draws, in each stratum, as many seeds as it has, with replacement. A stratum of a
+    single seed says nothing of the spread, so the bounds are then NaN.
     """
     value = statistic([stratum[None] for stratum in strata])[0]
     if min(len(stratum) for stratum in strata) < 2:
@@ -67,7 +71,7 @@ def mean_of_strata(strata: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def iqm(samples: np.ndarray, axis: int = 0) -> np.ndarray:
-    """Interquartile mean: of what is left without the ⌊n/4⌋ least and the ⌊n/4⌋ greatest."""
+    """Interquartile mean: the mean without the ⌊n/4⌋ least and the ⌊n/4⌋ greatest samples."""
     cut = samples.shape[axis] // 4
     kept = np.arange(cut, samples.shape[axis] - cut)
     return np.sort(samples, axis=axis).take(kept, axis).mean(axis)

@@ -1,4 +1,4 @@
-"""What is computed from sweeps: areas under error curves, and honest step-size choice.
+"""Choosing a step size from a sweep: areas under error curves, the best one, honest intervals.
 
 A run that diverged has an AUC of +∞, and so has any mean that includes it: a step size with a
 diverged run can never be the best one, and nothing is dropped.
@@ -20,9 +20,9 @@ def auc(percent: np.ndarray) -> np.ndarray:
 def pooled_interval(percent: np.ndarray) -> Interval:
     """The released code's AUC interval: seeds × points pooled as if all were independent.
 
-    It mixes how a curve falls over time with how seeds differ, so it says nothing of the latter: it
-    may be too wide or too narrow. It is here so that the published shading can be drawn
-    (``protocol="reference"``). `percent` is ``[seeds, points]``.
+    It mixes how a curve falls over time with how seeds differ, so it may be too wide or too narrow.
+    It is here so that the published shading can be drawn (``protocol="reference"``). `percent` is
+    ``[seeds, points]``.
     """
     samples = percent.astype(np.float64).ravel()
     mean = float(samples.mean())
@@ -34,14 +34,15 @@ class Choice(NamedTuple):
     """A step size and the AUC it achieves."""
 
     which: int
-    """Its index among the step sizes."""
+    """The index of the step size."""
     auc: Interval
+    """Its mean AUC with an interval over seeds."""
 
 
 def best(aucs: np.ndarray) -> Choice:
     """The step size with the least mean of ``aucs[seeds, step_sizes]``, as the paper chooses it.
 
-    Chosen and reported on the same seeds, so the AUC is biased downwards; see `held_out`.
+    It is chosen and reported on the same seeds, so its AUC is biased downwards; see `held_out`.
     """
     which = int(aucs.mean(axis=0).argmin())
     return Choice(which, mean_interval(aucs[:, which]))

@@ -120,7 +120,7 @@ class TabularExperiment:
         object.__setattr__(self, "step_sizes", tuple(alphas.tolist()))
 
     def _own_actions(self) -> tuple[int, ...]:
-        """The number of actions of an MDP; empty for the paper's problems, which have any number."""
+        """The number of actions of an MDP; () for the paper's problems, which have any number."""
         if isinstance(self.problem, str):
             return ()
         if not isinstance(self.problem, MDP):

@@ -36,13 +36,14 @@ class MDP:
       reward: ``[S, A, S]`` (or ``[S, A]``, the same for every s'): mean reward of the transition.
       discount: γ ∈ [0, 1).
       start: ``[S]``: distribution of the first state of an episode; state 0 by default.
-      terminal: ``[S]``: whether a state ends the episode; none does by default. Whatever `p` (still
-        probabilities) and `reward` say of such a state, it leads to itself and pays nothing.
+      terminal: ``[S]``: whether a state ends the episode; none does by default. A terminal state
+        leads to itself and pays nothing, whatever its rows of `p` (which must be probabilities)
+        and `reward` are.
       reward_std: standard deviation of Gaussian noise added to each sampled reward.
-      name: in the names of results; any short text.
+      name: a short text that names its results.
 
-    Lists will do: arrays are checked, converted to float64 and made read-only, `reward` always
-    ``[S, A, S]``. A corridor of three states, left and right, whose last one is the end:
+    Lists will do; they become read-only float64 arrays, `reward` always ``[S, A, S]``. As an example, a
+    corridor of three states with the actions left and right, which ends in its last state:
 
     >>> p = np.zeros((3, 2, 3))
     >>> p[[0, 1], 0, 0] = p[[0, 1], 1, [1, 2]] = p[2, :, 2] = 1
@@ -113,7 +114,7 @@ class MDP:
 
     @functools.cached_property
     def digest(self) -> str:
-        """Twelve hexadecimal digits of all that makes the problem; its name plays no part."""
+        """Twelve hexadecimal digits of the whole problem except its name."""
         numbers = (self.discount, self.reward_std)
         content = hashlib.sha256(str(self.p.shape).encode())
         for array in (self.p, self.reward, self.start, self.terminal, numbers):

@@ -4,10 +4,9 @@ A `Rule` is three pure functions. `init` makes its tables from a shared draw of 
 learns from one transition, `q` reads off the action values. Everything else (many step sizes, many
 seeds, many steps) is added outside.
 
-Tables are indexed by state, then action; the built-in rules let any further axes follow, so that a
-table ``[S, A, K]`` with step sizes ``[K]`` learns K times at once (`trailing_axes`), several
-times faster than under ``vmap``. A rule that is written for ``[S, A]`` alone is as good: sweeps
-``vmap`` it.
+Tables are indexed by state, then action. The built-in rules let further axes follow: a table
+``[S, A, K]`` with step sizes ``[K]`` learns K times at once (`trailing_axes`), several times faster
+than under ``vmap``. A rule that is written for ``[S, A]`` alone will do; sweeps ``vmap`` it.
 
     >>> rule = hard_rdq()
     >>> tables = rule.init(jnp.zeros(4), jnp.zeros((4, 2)))
@@ -34,7 +33,7 @@ import numpy as np
 from jax.typing import ArrayLike
 
 from qduet.core.errors import InputError, unknown_name
-from qduet.core.xla import max_over_actions, sum_over_actions, unit
+from qduet.core.xla import max_over_actions, native_function, sum_over_actions
 from qduet.tabular.tables import AVTables, QTable, QVTables, VTable
 
 Tables = Any
@@ -50,24 +49,28 @@ class Transition(NamedTuple):
     """One step of experience. All fields are scalars."""
 
     state: Scalar
+    """S_t"""
     action: Scalar
+    """A_t"""
     reward: Scalar
+    """R_{t+1}"""
     discount: Scalar
     """γ, or 0 if `next_state` ends the episode."""
     next_state: Scalar
+    """S_{t+1}"""
 
 
 GOALS = ("behaviour", "optimal")
-"""What a rule may estimate."""
+"""What a rule may estimate: the values of the behaviour policy, or the optimal ones."""
 
 
 class Rule(NamedTuple):
     """A tabular TD algorithm.
 
-    Its functions are pure, and no random numbers are passed to them. A rule that tosses coins
-    (Double Q-learning) can keep a `jax.random.key` among its tables and replace it at each update
-    by ``jax.random.fold_in(key, t.next_state)``, which makes it depend on the seed's trajectory,
-    and on that alone: seeds that visit the same states toss the same coins.
+    Its functions are pure, and no random numbers are passed to them. A rule that needs some (Double
+    Q-learning) can keep a `jax.random.key` among its tables and replace it at each update by
+    ``jax.random.fold_in(key, t.next_state)``. Its random numbers then follow from the states that
+    the seed visits.
     """
 
     init: Callable[[jax.Array, jax.Array], Tables]
@@ -82,15 +85,15 @@ class Rule(NamedTuple):
 
     @property
     def trailing_axes(self) -> bool:
-        """Whether `update` says of itself that it takes tables with `trailing_axes`."""
+        """Whether `update` is marked by `trailing_axes`."""
         return _has_trailing_axes(self.update)
 
 
 def trailing_axes(update: Function) -> Function:
     """Marks an update, or an `Expectation`, that takes tables with axes behind state and action.
 
-    It must index state and action only, and treat all that follows element by element: ``q[s]``
-    is then ``[A, K]``, and its maximum over actions is ``.max(axis=0)``.
+    Such a function indexes state and action only, and treats further axes element by element:
+    ``q[s]`` is then ``[A, K]``, and its maximum over actions is ``.max(axis=0)``.
     """
     update.trailing_axes = True  # type: ignore[attr-defined]
     return update
@@ -116,7 +119,7 @@ One that is marked by `trailing_axes` is given ``q[S, A, K]``, and gives K value
 
 def under(policy: ArrayLike) -> Expectation:
     """The expectation under a fixed policy ``π[s, a]``: Σ_a π(a|s) q(s, a)."""
-    # A plain array is kept on the host until the precision of q is known.
+    # A NumPy array is kept as it is until the precision of q is known.
     pi = policy if isinstance(policy, jax.Array) else np.asarray(policy)
 
     @trailing_axes
@@ -222,7 +225,7 @@ def _av(
     def baseline(tables: AVTables, s: Scalar) -> jax.Array:
         return tables.v[s] - mean(tables.adv, s) if centred else tables.v[s]
 
-    @unit
+    @native_function
     def td_error_and_shrunk(
         tables: AVTables, t: Transition, step_size: Scalar
     ) -> tuple[jax.Array, jax.Array, jax.Array]:

@@ -1,9 +1,9 @@
 """Gymnasium's toy-text problems (FrozenLake-v1, CliffWalking-v1, Taxi-v3) as finite MDPs.
 
 Their own transition tables ``env.unwrapped.P[s][a] = [(probability, s', reward, done), ...]`` are
-read, so nothing is restated here. A state that is entered with ``done`` is terminal: absorbing,
-paying nothing, whatever its row of the table says. (Taxi's table also holds states that no episode
-reaches; they keep their rows.)
+read. A state that is entered with ``done`` is terminal: it leads to itself and pays nothing,
+whatever its row of the table says. (Taxi's table also holds states that no episode reaches; they
+keep their rows.)
 """
 
 from typing import Any

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from qduet.core.machine import cores
-from qduet.core.xla import unit
+from qduet.core.xla import native_function
 from qduet.tabular.experience import (
     SeedDraws,
     StepDraws,
@@ -62,7 +62,7 @@ def _error(task: Task, tables: Tables) -> jax.Array:
     return _rms(task, values - task.target[..., None])
 
 
-def _learn(task: Task, as_unit: bool, tables: Tables, experience: Transition) -> Tables:
+def _learn(task: Task, native: bool, tables: Tables, experience: Transition) -> Tables:
     """The tables after each transition of `experience` (fields ``[n]``) in turn."""
     update = task.rule.update
     if not task.rule.trailing_axes:
@@ -72,7 +72,7 @@ def _learn(task: Task, as_unit: bool, tables: Tables, experience: Transition) ->
         step = lambda tables, t: (update(tables, t, step_sizes), None)
         return jax.lax.scan(step, tables, experience)[0]
 
-    return (unit(block) if as_unit else block)(tables, experience, task.step_sizes)
+    return (native_function(block) if native else block)(tables, experience, task.step_sizes)
 
 
 def _act_and_learn(task: Task, states: jax.Array, tables: Tables, draws: StepDraws) -> Any:
@@ -91,7 +91,7 @@ def _act_and_learn(task: Task, states: jax.Array, tables: Tables, draws: StepDra
 
 
 def _run_trial(
-    task: Task, as_unit: bool, draws: SeedDraws, experience: Transition | None
+    task: Task, native: bool, draws: SeedDraws, experience: Transition | None
 ) -> tuple[jax.Array, jax.Array]:
     """One seed: the errors ``[points, K]``, and the initial error, which counts as 100 %.
 
@@ -109,7 +109,7 @@ def _run_trial(
     def record(carry: Any, block: Any) -> tuple[Any, jax.Array]:
         states, tables = carry
         if task.epsilon is None:
-            tables = _learn(task, as_unit, tables, block)
+            tables = _learn(task, native, tables, block)
         else:
             states, tables = _act_and_learn(task, states, tables, block)
         return (states, tables), _error(task, tables)
@@ -132,8 +132,8 @@ def _compile(over_seeds: Callable[..., Any], task: Task, draws: SeedDraws) -> Ca
     experience = None
     if task.epsilon is None:
         experience = jax.eval_shape(over_seeds(functools.partial(trajectory, task.world)), draws)
-    compiled = lambda as_unit: (
-        jax.jit(over_seeds(functools.partial(_run_trial, task, as_unit)))
+    compiled = lambda native: (
+        jax.jit(over_seeds(functools.partial(_run_trial, task, native)))
         .lower(draws, experience)
         .compile()
     )

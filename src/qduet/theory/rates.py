@@ -26,7 +26,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from qduet.core.xla import unit
+from qduet.core.xla import native_function
 from qduet.tabular import operators as ops
 from qduet.tabular.experience import World, draw_seed, trajectory
 from qduet.tabular.mdp import evaluate, optimum
@@ -201,7 +201,7 @@ def simulated_curve(
     world = World.of(mdp, problem.behaviour, np.float32)
     read_out: Callable[[Any], jax.Array] = rule.q or (lambda tables: tables.v)
 
-    @unit
+    @native_function
     def learn(tables: Any, experience: Any) -> Any:
         step = lambda tables, t: (rule.update(tables, t, np.float32(step_size)), None)
         return jax.lax.scan(step, tables, experience)[0]
