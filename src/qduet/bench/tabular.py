@@ -1,8 +1,8 @@
-"""How fast the tabular sweep is, and plain NumPy beside it in the same run.
+"""How fast the tabular sweep is, and the NumPy restatement of the rules beside it.
 
-For each rule and |A| one cell of the paper's size is timed: 61 step sizes × 20,000 steps × some
-seeds, through `qduet.tabular.sweeps.sweep` as the figures are made, random numbers and trajectories
-included. Beside it stand two NumPy restatements of the same rule on the first seed's trajectory:
+For each rule and |A| a sweep of the paper's size is timed: 61 step sizes × 20,000 steps × some
+seeds, through `qduet.tabular.sweep` as the figures are made, random numbers and trajectories
+included. Beside it the restatement is timed on the first seed's trajectory, in two forms:
 
 * *one run*: a table ``[S, A]`` and one step size, an update at a time;
 * *side by side*: a table ``[S, A, 61]``, all step sizes in each NumPy operation.
@@ -29,10 +29,12 @@ from qduet.tabular.mdp import MDP, four_state, uniform_policy
 from qduet.tabular.rules import RULES, make_rule
 from qduet.tabular.sweeps import error_targets, sweep
 
-DESCRIPTION = "updates per second of the tabular rules, against plain NumPy (default)"
+DESCRIPTION = "updates per second of the tabular rules, against NumPy (default)"
 
 _PAPER = ("figure2", "figure3", "figure5")
+"""The figures whose whole cost is extrapolated."""
 STEPS = 20_000
+"""Environment steps of a timed run."""
 STEP_SIZES = np.array(FIGURES["figure5"].step_sizes)
 STABLE = STEP_SIZES < 0.4
 """Where no rule diverges, so that end results can be compared."""
@@ -126,7 +128,7 @@ def reading(name: str, num_actions: int, *, seeds: int, cores: int) -> Reading:
 
 
 def _numpy(mdp: MDP, name: str, alphas: np.ndarray, steps: int) -> tuple[float, np.ndarray]:
-    """Nanoseconds per update of plain NumPy on seed 0, and the errors it ends with, ``[K]``."""
+    """Nanoseconds per update of the restatement on seed 0, and its final errors ``[K]``."""
     behaviour = uniform_policy(mdp)
     draws = draw_seed(0, mdp, STEPS, 2.0, np.float32)
     walk = jax.jit(trajectory)(World.of(mdp, behaviour, np.float32), draws)

@@ -27,8 +27,9 @@ qduet theory --mdp FrozenLake-v1 --step-size 0.1
 qduet theory --mdps 100 --out theory          # draws figures 1 and 4, the rates, the ring"""
 
 PROBLEMS = (*FOUR_STATE, "ring")
+"""The problems that --mdp knows by name, with any number of actions."""
 LARGEST = 1_500
-"""The largest number of values for which a spectrum is computed."""
+"""Spectra are computed for problems of at most so many values, |S| |A| + |S|."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,15 +76,15 @@ def run(args: argparse.Namespace) -> int:
         for result in results
         if not result.holds and result.problem is not None
     ]
-    endings = _endings(problem, args.step_size) if problem is not None else []
-    document = _document(results, endings, files, seconds)
+    rule_rows = _rule_rows(problem, args.step_size) if problem is not None else []
+    document = _document(results, rule_rows, files, seconds)
     if args.out is not None:
         _draw(args.out)
         write_atomically(args.out / "theory.json", to_json(document).encode())
     if args.json:
         print_json(document)
     else:
-        _print(results, problem, endings, args.step_size, seconds)
+        _print(results, problem, rule_rows, args.step_size, seconds)
         for path in files:
             print(f"counterexample written: qduet theory --mdp {path}")
     return 0 if all(result.holds for result in results) else 1
@@ -105,8 +106,8 @@ def _write_counterexample(result: Result, problem: Problem, out: Path | None) ->
     return str(path)
 
 
-def _endings(problem: Problem, step_size: float) -> list[dict[str, Any]]:
-    """Where each rule ends up on one MDP, and how fast."""
+def _rule_rows(problem: Problem, step_size: float) -> list[dict[str, Any]]:
+    """Where each rule ends up on one MDP, and how fast: a row each, for JSON and for people."""
     if problem.mdp.r.size + problem.mdp.num_states > LARGEST:
         return []
     best = optimum(problem.mdp)
@@ -114,12 +115,12 @@ def _endings(problem: Problem, step_size: float) -> list[dict[str, Any]]:
     rows = []
     for name in TABLES:
         ratio = beta / step_size if name == "soft_rdq" else 0.0
-        found = fixed_point(name, problem, ratio=ratio)
+        end = fixed_point(name, problem, ratio=ratio)
         speed = rate(name, problem, step_size, beta=beta if name == "soft_rdq" else 0.0)
         rows.append(
             {
                 "rule": name,
-                "distance_to_optimum": float(np.abs(found.q - best.q).max()),
+                "distance_to_optimum": float(np.abs(end.q - best.q).max()),
                 "slowest_mode": speed.slowest,
                 "spectral_radius": speed.radius,
                 "steps_per_fold": speed.steps_per_fold,
@@ -151,7 +152,7 @@ def _draw(out: Path) -> None:
 
 
 def _document(
-    results: list[Result], endings: list[dict[str, Any]], files: list[str], seconds: float
+    results: list[Result], rule_rows: list[dict[str, Any]], files: list[str], seconds: float
 ) -> dict[str, Any]:
     claims = [
         {
@@ -175,13 +176,13 @@ def _document(
         "seconds": round(seconds, 2),
         "provenance": provenance(),
     }
-    return document | ({"rules": endings} if endings else {})
+    return document | ({"rules": rule_rows} if rule_rows else {})
 
 
 def _print(
     results: list[Result],
     problem: Problem | None,
-    endings: list[dict[str, Any]],
+    rule_rows: list[dict[str, Any]],
     step_size: float,
     seconds: float,
 ) -> None:
@@ -209,15 +210,15 @@ def _print(
         )
     console.print(table)
     if problem is not None:
-        _print_endings(console, problem, endings, step_size)
+        _print_rules(console, problem, rule_rows, step_size)
     failed = sum(not result.holds for result in results)
     verdict = f"{failed} of {len(results)} claims FAIL" if failed else "every claim holds"
     what = f"on {problem.mdp.name}" if problem else ""
     console.print(f"{verdict} {what}".strip() + f" ({seconds:.1f} s)", markup=False)
 
 
-def _print_endings(
-    console: Any, problem: Problem, endings: list[dict[str, Any]], step_size: float
+def _print_rules(
+    console: Any, problem: Problem, rule_rows: list[dict[str, Any]], step_size: float
 ) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.markup import escape
@@ -227,14 +228,14 @@ def _print_endings(
     size = (
         f"{escape(mdp.name)}: |S| = {mdp.num_states}, |A| = {mdp.num_actions}, γ = {mdp.discount:g}"
     )
-    if not endings:
+    if not rule_rows:
         console.print(f"{size}: too large for spectra (more than {LARGEST:,} values)")
         return
     table = Table(box=SIMPLE_HEAD, pad_edge=False, title=f"{size}, α = {step_size:g}")
     table.add_column("rule")
     for heading in ("distance of its q to q_*", "slowest mode", "steps per e-fold", "stable"):
         table.add_column(heading, justify="right")
-    for row in endings:
+    for row in rule_rows:
         table.add_row(
             row["rule"],
             f"{row['distance_to_optimum']:.4g}",

@@ -42,7 +42,7 @@ class MDP:
       reward_std: standard deviation of Gaussian noise added to each sampled reward.
       name: a short text that names its results.
 
-    Lists will do; they become read-only float64 arrays, `reward` always ``[S, A, S]``. As an example, a
+    Lists will do; they become read-only float64 arrays, `reward` always ``[S, A, S]``. Here a
     corridor of three states with the actions left and right, which ends in its last state:
 
     >>> p = np.zeros((3, 2, 3))

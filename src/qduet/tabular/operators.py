@@ -131,9 +131,9 @@ def split(mdp: MDP, vector: Floats) -> QVTables:
 
 
 def read_out(y: AVTables, centred: bool = False) -> Floats:
-    """Q = V + A (eq. 11), or V + A − mean(A) when centred (eq. 8)."""
-    mean = y.adv.mean(axis=1) if centred else 0.0
-    return (y.v - mean)[:, None] + y.adv
+    """Q = V + A (eq. 11), or V + A − mean(A) when centred (eq. 8); any axes may stand in front."""
+    mean = y.adv.mean(axis=-1) if centred else 0.0
+    return np.asarray((y.v - mean)[..., None] + y.adv)
 
 
 def hard_rdq(mdp: MDP, behaviour: Floats, y: AVTables, expect: Expectation = E) -> AVTables:

@@ -1,15 +1,27 @@
 """Every claim of the paper, checked on finite MDPs.
 
-One named check per claim, `Check(claim, holds, margin, evidence)`; `CLAIMS` lists them.
+`CLAIMS` lists the claims by name. Each has a function that returns a `Check`: whether the claim
+holds on a problem, by what margin, and the evidence.
 
-    >>> from qduet.theory import CLAIMS, problem_of
-    >>> problem = problem_of(four_state("qvmax", num_actions=18))
+    >>> from qduet.tabular import four_state
+    >>> from qduet.theory import CLAIMS, problem_of, run_suite
+    >>> problem = problem_of(four_state("qvmax", num_actions=18))  # an MDP and a behaviour policy
     >>> CLAIMS["qvmax_bias"].check(problem).holds
     True
+    >>> all(result.holds for result in run_suite(range(100)))  # all claims on 100 random MDPs
+    True
 
-`problems` makes MDPs to check on, `expected` writes each rule's expected update with the operators,
-`sampled` averages the rules of `rules.py` over all transitions, `qv` and `av` hold the claims of
-the paper's sections 3 and 4, `rates` says how fast each rule learns, `suite` runs it all.
+The modules, each using those above it:
+
+    check      `Check` and `Evidence`
+    problems   problems to check on: random ones, the ring, yours; their files
+    expected   the expected update of each rule, written with the operators
+    rates      how fast each rule learns in expectation; expected and simulated curves
+    qv         the claims on QV-learning, QVMAX and BC-QVMAX (the paper's section 3)
+    av         the claims on Dueling, Hard RDQ and Soft RDQ (section 4)
+    sampled    the rules themselves, averaged over all transitions of an MDP
+    updates    the claims that are checked by running the rules
+    suite      `CLAIMS`, and all of them on one problem or on many
 """
 
 from qduet.theory.check import Check, Evidence

@@ -80,14 +80,15 @@ def soft_rdq_fixed_point(
     shrunk = q_best - ops.hard_rdq_limit(q_best).v[:, None]
     evidence = []
     for ratio in (1e-3, 0.1):
-        found = solve(mdp, b, ratio=ratio)
-        y = AVTables(found.values.v, found.values.q - found.values.v[:, None])
+        solution = solve(mdp, b, ratio=ratio)
+        q, v = solution.values
+        y = AVTables(v, q - v[:, None])
         modulus = ops.soft_rdq_modulus(mdp, b, ratio=ratio)
         bound = np.abs(ratio / (ratio + b) * shrunk).max() / (1 - modulus)
-        bias = np.abs(found.values.q - q_best).max()
+        bias = np.abs(q - q_best).max()
         moved = ops.soft_rdq(mdp, b, y, ratio=ratio)
         evidence += [
-            equal("certified error", found.error_bound, 0.0, scale / (1 - modulus)),
+            equal("certified error", solution.error_bound, 0.0, scale / (1 - modulus)),
             equal("(V, A) is fixed", _flat(moved), _flat(y), scale),
             equal("V = Σ A", y.v, y.adv.sum(axis=1), scale),
             _stationary(problem, y, ratio, scale),
@@ -205,9 +206,9 @@ def slowest_modes(
     for n in (2, 6, 10, 14, 18):
         for name, stated in modes(n, 0.99).items():
             kind = "on-policy" if name in ("expected_sarsa", "qv_learning") else "qvmax"
-            found = rate(name, problem_of(four_state(kind, n)), step_size)
-            evidence.append(equal(f"{name}, {n} actions", found.slowest, stated))
-            evidence.append(equal(f"{name}, {n}: radius", found.radius, 1 - step_size * stated))
+            computed = rate(name, problem_of(four_state(kind, n)), step_size)
+            evidence.append(equal(f"{name}, {n} actions", computed.slowest, stated))
+            evidence.append(equal(f"{name}, {n}: radius", computed.radius, 1 - step_size * stated))
     return conclude("slowest_modes", *evidence)
 
 

@@ -2,7 +2,7 @@
 
 Every statement is brought to the form *error ≤ allowed*: an equality allows rounding, a bound
 allows its right-hand side, and "these must differ" is the smallest difference that counts against
-the one found. The margin of one piece of evidence is allowed / error, so it holds iff that is at
+the one measured. The margin of one piece of evidence is allowed / error, so it holds iff that is at
 least 1; the margin of a check is its smallest one.
 """
 
@@ -19,8 +19,11 @@ class Evidence(NamedTuple):
     """One measured statement of a check."""
 
     what: str
+    """The statement, in a few words."""
     error: float
+    """What was measured."""
     allowed: float
+    """What it may be at most."""
 
     @property
     def margin(self) -> float:
@@ -31,12 +34,16 @@ class Evidence(NamedTuple):
 
 
 class Check(NamedTuple):
-    """The outcome of one claim on one problem."""
+    """One claim, checked on one problem."""
 
     claim: str
+    """Its name in `qduet.theory.CLAIMS`."""
     holds: bool
+    """Whether the margin is at least 1."""
     margin: float
+    """The smallest margin of the evidence."""
     evidence: tuple[Evidence, ...]
+    """All that was measured."""
 
     @property
     def worst(self) -> Evidence:

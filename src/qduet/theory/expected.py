@@ -63,8 +63,8 @@ def expected_update(
     if TABLES[name] is VTable:
         return VTable(rate * (ops.T_pi(mdp, b, tables.v) - tables.v))
     if TABLES[name] is QTable:
-        target = ops.T_pi(mdp, b, tables.q) if name == "expected_sarsa" else None
-        target = ops.T(mdp, tables.q, expect) if target is None else target
+        on_policy = name == "expected_sarsa"
+        target = ops.T_pi(mdp, b, tables.q) if on_policy else ops.T(mdp, tables.q, expect)
         return QTable(rate[:, None] * b * (target - tables.q))
     if name == "soft_rdq":
         new: Any = ops.soft_rdq(mdp, b, tables, expect, ratio=beta / step_size)
@@ -76,7 +76,7 @@ def expected_update(
 
 
 def interleaving(name: str, problem: Problem, tables: Any, step_size: float) -> Floats:
-    """``[S]``: what E[ΔV] gains from V's target being read after Q's update (eq. 5 before 7, 10).
+    """``[S]``: what E[ΔV] gains because V's target is read after Q's update (eq. 5 before 7, 10).
 
     With Q' the table after the transition (s, a, s'), this is α d(s) times the mean of
     γ 1{s'=s} (max Q'(s,·) − max Q(s,·)) for QVMAX, of max Q'(s,·) − max Q(s,·) for BC-QVMAX.
@@ -92,6 +92,13 @@ def interleaving(name: str, problem: Problem, tables: Any, step_size: float) -> 
     if name == "qvmax":
         weight = mdp.discount * weight * np.eye(mdp.num_states)[:, None, :]
     return step_size * problem.visits * (weight * gain).sum(axis=(1, 2))
+
+
+def read_out(name: str, tables: Any) -> Floats:
+    """What the rule `name` is judged by: Q, or V for TD(0). Any axes may stand in front."""
+    if TABLES[name] is AVTables:
+        return ops.read_out(AVTables(*tables), centred=name == "dueling_q")
+    return np.asarray(tables[0])
 
 
 def random_tables(name: str, problem: Problem, rng: np.random.Generator, scale: float = 3.0) -> Any:

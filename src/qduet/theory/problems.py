@@ -1,4 +1,4 @@
-"""The problems that claims are checked on: an MDP, a behaviour policy, a visitation of states.
+"""The problems that claims are checked on: an MDP, a behaviour policy, the share of each state.
 
 `random_problem(seed)` is the family of ``qduet theory --mdps N``: 2–20 states, 1–10 actions,
 discounts from 0 to 0.999, deterministic, sparse and dense transitions, rewards that depend on the
@@ -18,19 +18,22 @@ from qduet.tabular.mdp import MDP, check_distribution, check_policy, garnet, uni
 from qduet.tabular.tables import Floats
 
 MAX_STATES = 20
+"""|S| of random problems is at most this."""
 MAX_ACTIONS = 10
+"""|A| of random problems is at most this."""
 
 
 class Problem(NamedTuple):
     """What an expected update depends on."""
 
     mdp: MDP
+    """The problem itself."""
     behaviour: Floats
     """``[S, A]``: b(a|s)."""
     visits: Floats
     """``[S]``: d(s), the share of updates that fall on state s; 0 where the state is terminal."""
     seed: int = 0
-    """Of the random values that checks draw."""
+    """Of the random numbers that checks draw."""
 
 
 def check_is_problem(problem: Any) -> None:
@@ -52,7 +55,7 @@ def visitation(mdp: MDP, behaviour: Floats) -> Floats:
     """d(s) ``[S]``: the long-run share of steps that b begins in s, with restarts at the end.
 
     It solves d = (1 − λ) start + λ d P_b for λ = 1 − 10⁻⁹, the limit of which exists for every
-    chain; what is below 10⁻⁶ is a state left for good, and counts as not visited.
+    chain. A state with a share below 10⁻⁶ is left for good, and counts as not visited.
     """
     chain = np.einsum("ij,ijk->ik", behaviour, mdp.p)
     chain = chain[:, ~mdp.terminal] @ np.eye(mdp.num_states)[~mdp.terminal] + (
@@ -117,8 +120,8 @@ def problem_json(problem: Problem, **notes: Any) -> bytes:
     check_is_problem(problem)
     fields = {field.name: getattr(problem.mdp, field.name) for field in dataclasses.fields(MDP)}
     fields |= {"behaviour": problem.behaviour, "visits": problem.visits, "seed": problem.seed}
-    plain = {name: x.tolist() if isinstance(x, np.ndarray) else x for name, x in fields.items()}
-    return (json.dumps({"format": _FORMAT, **notes, **plain}) + "\n").encode()
+    lists = {name: x.tolist() if isinstance(x, np.ndarray) else x for name, x in fields.items()}
+    return (json.dumps({"format": _FORMAT, **notes, **lists}) + "\n").encode()
 
 
 def load_problem(path: Path) -> Problem:

@@ -125,12 +125,12 @@ def qvmax_bias(
     scale = _scale(best)
     evidence = [_contracts(problem, "H contracts by γ", ops.qvmax, mdp.discount)]
     for _, b in _mixtures(problem, (1.0, 0.1)):
-        found = solve(mdp, b)
-        y, gap = found.values, best.v - E_pi(b, best.q)
+        solution = solve(mdp, b)
+        y, gap = solution.values, best.v - E_pi(b, best.q)
         below = mdp.discount * P(mdp, gap)
         above = mdp.discount * gap.max() / (1 - mdp.discount**2)
         evidence += [
-            equal("certified error", found.error_bound, 0.0, scale / (1 - mdp.discount)),
+            equal("certified error", solution.error_bound, 0.0, scale / (1 - mdp.discount)),
             equal("H y = y", *_both(ops.qvmax(mdp, b, y), y), scale),
             at_most("γ P g ≤ q_* − q", below, best.q - y.q, scale),
             at_most("q_* − q ≤ γ‖g‖/(1−γ²)", best.q - y.q, above, scale),
@@ -172,9 +172,13 @@ class Dependence(NamedTuple):
     """Norms of the four blocks of a joint operator's Jacobian: who bootstraps from whom."""
 
     q_from_q: float
+    """How much the new Q depends on Q."""
     q_from_v: float
+    """How much the new Q depends on V."""
     v_from_q: float
+    """How much the new V depends on Q."""
     v_from_v: float
+    """How much the new V depends on V."""
 
 
 def dependence(problem: Problem, operator: JointOperator) -> Dependence:

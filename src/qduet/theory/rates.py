@@ -1,6 +1,6 @@
 """How fast each rule learns in expectation: the spectrum of its expected update.
 
-Near its fixed point the greedy policy is settled and the expected update of `expected.py` is
+Near its fixed point the greedy policy no longer changes and the expected update of `expected.py` is
 affine, y ← y + α (c − G y), so errors shrink by I − α G. `generator` is G, on the values that are
 visited; `rate` its slowest mode. On the paper's 4-state MDP with n actions (d = 1/4, b = 1/n) the
 slowest mode of G is, in closed form,
@@ -32,7 +32,7 @@ from qduet.tabular.experience import World, draw_seed, trajectory
 from qduet.tabular.mdp import evaluate, optimum
 from qduet.tabular.rules import Rule
 from qduet.tabular.tables import AVTables, Floats, QVTables
-from qduet.theory.expected import TABLES, expected_update
+from qduet.theory.expected import TABLES, expected_update, read_out
 from qduet.theory.problems import Problem, check_is_problem
 
 CENTRED = {"dueling_q": True, "hard_rdq": False}
@@ -93,11 +93,11 @@ def mean_square_radius(name: str, problem: Problem, step_size: float) -> float:
     """What E[e eᵀ] grows by in one step of sampled updates, e the error of Q near q_*.
 
     For Q-learning, Dueling and Hard RDQ on independent transitions, and for the values that are
-    ever updated. A step size at which the mean is stable but this exceeds 1 lets the variance
-    explode: e ← (I + α u xᵀ) e, with u what one update spreads over Q(S,·) and x that transition's
-    TD error as a function of e. The largest eigenvalue of X ↦ E[(I + α u xᵀ) X (I + α u xᵀ)ᵀ]. Near
-    1 the next ones are so close to it that power iteration would need tens of thousands of steps;
-    Arnoldi's method does not.
+    ever updated. One update makes e ← (I + α u xᵀ) e, with u what it spreads over Q(S,·) and x that
+    transition's TD error as a function of e. The result is the largest eigenvalue of
+    X ↦ E[(I + α u xᵀ) X (I + α u xᵀ)ᵀ]. Where it exceeds 1 the variance explodes, though the mean
+    may be stable. Near 1 the next eigenvalues are so close that power iteration would need tens of
+    thousands of steps; Arnoldi's method does not.
     """
     from scipy.sparse.linalg import LinearOperator, eigs  # slow to import
 
@@ -131,7 +131,7 @@ def mean_square_radius(name: str, problem: Problem, step_size: float) -> float:
 def _flat(
     name: str, problem: Problem, vector: Floats | None, expect: ops.Expectation, ratio: float
 ) -> Floats:
-    """The expected update per unit of α at the tables that `vector` flattens, flattened."""
+    """The expected update per unit of α, flattened, at the tables that `vector` flattens (or 0)."""
     mdp = problem.mdp
     if name in CENTRED:
         q = np.zeros(mdp.r.size) if vector is None else vector
@@ -161,13 +161,6 @@ def _visited(name: str, problem: Problem) -> np.ndarray:
 # --- Error curves: expected, and simulated -------------------------------------------------------
 
 
-def read(name: str, tables: Any) -> Floats:
-    """The values by which the rule `name` is judged: Q, or V for TD(0)."""
-    if TABLES[name] is AVTables:
-        return ops.read_out(AVTables(*tables), CENTRED.get(name, False))
-    return np.asarray(tables[0])
-
-
 def expected_curve(
     name: str,
     problem: Problem,
@@ -184,12 +177,12 @@ def expected_curve(
     if tables is None:
         kind = TABLES[name]
         tables = kind(*(zeros.get(field, np.zeros(mdp.r.shape)) for field in kind._fields))
-    points = [read(name, tables)]
+    points = [read_out(name, tables)]
     for step in range(1, steps + 1):
         change = expected_update(name, problem, tables, step_size, beta=beta)
         tables = type(tables)(*(x + dx for x, dx in zip(tables, change, strict=True)))
         if step % record_every == 0:
-            points.append(read(name, tables))
+            points.append(read_out(name, tables))
     return np.array(points)
 
 
@@ -199,7 +192,7 @@ def simulated_curve(
     """The mean of Q (or V) over seeds, ``[points, ...]``, of the sampled rule from zero."""
     mdp = problem.mdp
     world = World.of(mdp, problem.behaviour, np.float32)
-    read_out: Callable[[Any], jax.Array] = rule.q or (lambda tables: tables.v)
+    judged: Callable[[Any], jax.Array] = rule.q or (lambda tables: tables.v)
 
     @native_function
     def learn(tables: Any, experience: Any) -> Any:
@@ -208,14 +201,14 @@ def simulated_curve(
 
     def block(tables: Any, experience: Any) -> tuple[Any, jax.Array]:
         tables = learn(tables, experience)
-        return tables, read_out(tables)
+        return tables, judged(tables)
 
     @jax.jit
     def run(draws: Any) -> jax.Array:
         experience = trajectory(world, draws)
         blocks = jax.tree.map(lambda x: x.reshape(-1, record_every), experience)
         tables = rule.init(draws.v, draws.adv)
-        return jnp.concatenate([read_out(tables)[None], jax.lax.scan(block, tables, blocks)[1]])
+        return jnp.concatenate([judged(tables)[None], jax.lax.scan(block, tables, blocks)[1]])
 
     total: Any = 0.0
     for seed in range(seeds):

@@ -1,8 +1,9 @@
 """The rules of `rules.py` run on every transition of an MDP at once, or along one trajectory.
 
-Programs are compiled per shape, so problems are padded to a common one: states that no transition
-touches, and actions that b never takes with a value far below all others. Dueling reads the number
-of actions, so its actions are not padded. Everything is in double precision.
+JAX compiles a program for each shape, so problems are padded to a common one: with states that no
+transition touches, and with actions that b never takes, whose values are far below all others.
+Dueling reads the number of actions, so its actions are not padded. Everything is in double
+precision.
 """
 
 import functools
@@ -34,24 +35,24 @@ def standard(name: str, behaviour: Any) -> Rule:
     return make_rule(name, behaviour, **({"beta": BETA} if name == "soft_rdq" else {}))
 
 
-class Outcomes(NamedTuple):
-    """The tables that each of C possible transitions leaves behind."""
+class Updated(NamedTuple):
+    """Tables after each of C possible transitions: one update each, from the same tables."""
 
     weights: Floats
     """``[C]``: d(s) b(a|s) p(s'|s,a)."""
     state: np.ndarray
-    """``[C]``"""
+    """``[C]``: S."""
     action: np.ndarray
-    """``[C]``"""
+    """``[C]``: A."""
     reward: Floats
-    """``[C]``"""
+    """``[C]``: the mean reward of the transition."""
     next_state: np.ndarray
-    """``[C]``"""
+    """``[C]``: S'."""
     tables: Any
     """The rule's tables, each ``[C, ...]``."""
 
 
-def outcomes(
+def update_on_each(
     name: str,
     problem: Problem,
     tables: Any,
@@ -59,10 +60,10 @@ def outcomes(
     *,
     rules: Factory = standard,
     at_most: int | None = None,
-) -> Outcomes:
-    """What the rule `name` makes of `tables` after each transition that can happen.
+) -> Updated:
+    """The rule `name`, run once from `tables` on each transition that can happen.
 
-    Where there are more than `at_most` of them, that many are taken, evenly spread.
+    If there are more than `at_most`, that many are taken, evenly spread.
     """
     weight = problem.visits[:, None, None] * problem.behaviour[:, :, None] * problem.mdp.p
     state, action, next_state = np.nonzero(weight)
@@ -79,7 +80,7 @@ def outcomes(
             new = _update_each(name, rules, behaviour, padded, chunk, step_size)
         chunks.append([np.asarray(table)[: state.size - start] for table in new])
     joined = [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
-    return Outcomes(
+    return Updated(
         weight[state, action, next_state],
         state,
         action,
@@ -93,10 +94,10 @@ def mean_update(
     name: str, problem: Problem, tables: Any, step_size: float, *, rules: Factory = standard
 ) -> Any:
     """E[Δ tables]: the average of the sampled rule's change over all transitions."""
-    found = outcomes(name, problem, tables, step_size, rules=rules)
+    updated = update_on_each(name, problem, tables, step_size, rules=rules)
     change = [
-        np.tensordot(found.weights, after - before, 1)
-        for after, before in zip(found.tables, tables, strict=True)
+        np.tensordot(updated.weights, after - before, 1)
+        for after, before in zip(updated.tables, tables, strict=True)
     ]
     return TABLES[name](*change)
 

@@ -4,8 +4,8 @@
     >>> all(result.holds for result in report)
     True
 
-Problems are shared among processes by their number of actions, for which Dueling's program has to
-be compiled anew; each process compiles the others once (see `sampled`).
+Processes share the problems by their number of actions: Dueling's program has to be compiled anew
+for each number, the other rules' programs once per process (see `sampled`).
 """
 
 import contextlib
@@ -29,14 +29,16 @@ class Claim(NamedTuple):
     where: str
     """Where the paper makes it, or "ours"."""
     statement: str
+    """The claim in one line."""
     function: Callable[..., Check]
+    """The check: ``(problem) -> Check``."""
     once: bool = False
-    """Whether it is about one MDP of its own, and `function` takes no problem."""
+    """Whether it is about an MDP of its own; `function` then takes no problem."""
     paper: str | None = None
     """What the paper says in its place, where that is not quite right."""
 
     def check(self, problem: Problem | None = None) -> Check:
-        """The statement, tried on `problem`."""
+        """The claim, checked on `problem`."""
         if self.once:
             return self.function()
         check_is_problem(problem)
@@ -90,12 +92,14 @@ CLAIMS: dict[str, Claim] = {
 
 
 class Result(NamedTuple):
-    """What became of one claim on all problems."""
+    """One claim, checked on several problems."""
 
     claim: str
+    """Its name in `CLAIMS`."""
     problems: int
-    """Number of problems it was checked on."""
+    """The number of problems it was checked on."""
     failures: int
+    """The number of problems on which it does not hold."""
     worst: Check
     """The check with the smallest margin."""
     problem: Problem | None
@@ -151,13 +155,13 @@ def _summary(done: list[tuple[Problem, list[Check]]], names: Sequence[str]) -> l
     results = []
     for name in names:
         if CLAIMS[name].once:
-            found: list[tuple[Problem | None, Check]] = [(None, CLAIMS[name].check())]
+            checked: list[tuple[Problem | None, Check]] = [(None, CLAIMS[name].check())]
         else:
-            found = [(p, check) for p, checks in done for check in checks if check.claim == name]
-        if found:
-            problem, worst = min(found, key=lambda item: item[1].margin)
-            failures = sum(not check.holds for _, check in found)
-            results.append(Result(name, len(found), failures, worst, problem))
+            checked = [(p, check) for p, checks in done for check in checks if check.claim == name]
+        if checked:
+            problem, worst = min(checked, key=lambda item: item[1].margin)
+            failures = sum(not check.holds for _, check in checked)
+            results.append(Result(name, len(checked), failures, worst, problem))
     return results
 
 
@@ -199,7 +203,7 @@ def _shares(seeds: list[int], workers: int) -> list[list[int]]:
 
 
 def _leave_with_parent() -> None:
-    """Ends a worker once the process that started it is gone, by Ctrl-C or however it went."""
+    """Ends a worker process when the process that started it has ended, however it did."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 

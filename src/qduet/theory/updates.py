@@ -11,19 +11,25 @@ import numpy as np
 
 from qduet.tabular import operators as ops
 from qduet.tabular.operators import E
-from qduet.tabular.tables import AVTables, QVTables
+from qduet.tabular.tables import QVTables
 from qduet.theory.check import Check, Evidence, at_most, conclude, equal
-from qduet.theory.expected import TABLES, expected_update, interleaving, random_tables
+from qduet.theory.expected import (
+    TABLES,
+    expected_update,
+    interleaving,
+    random_tables,
+    read_out,
+)
 from qduet.theory.problems import Problem
 from qduet.theory.sampled import (
     BETA,
     CHUNK,
     Factory,
-    Outcomes,
+    Updated,
     mean_update,
-    outcomes,
     replay,
     standard,
+    update_on_each,
     walk,
 )
 
@@ -48,8 +54,8 @@ def mean_updates(
             extra = interleaving(name, problem, tables, step_size)
             stated = stated._replace(v=stated.v + extra)
             evidence.append(_second_order(name, problem, tables, step_size, extra))
-        for field, found, expected in zip(stated._fields, change, stated, strict=True):
-            evidence.append(equal(f"{name}: {field}", found, expected, _largest(tables)))
+        for field, computed, expected in zip(stated._fields, change, stated, strict=True):
+            evidence.append(equal(f"{name}: {field}", computed, expected, _largest(tables)))
     return conclude("mean_updates", *evidence)
 
 
@@ -98,12 +104,12 @@ def bc_qvmax_unit_step(problem: Problem, *, rules: Factory = standard, steps: in
 
 def dueling_invariant(problem: Problem, *, rules: Factory = standard) -> Check:
     """Dueling (sec. 4.1): no update changes the mean advantage of any state."""
-    tables, _, found = _one_update("dueling_q", problem, rules)
+    tables, _, after = _one_update("dueling_q", problem, rules)
     mean = lambda adv: adv.mean(axis=-1)
     new = ops.dueling_q(problem.mdp, problem.behaviour, tables)
     return conclude(
         "dueling_invariant",
-        equal("sampled: mean A", mean(found.tables.adv), mean(tables.adv), _largest(tables)),
+        equal("sampled: mean A", mean(after.tables.adv), mean(tables.adv), _largest(tables)),
         equal("operator: mean A", mean(new.adv), mean(tables.adv), _largest(tables)),
     )
 
@@ -139,17 +145,17 @@ def effective_step(problem: Problem, *, rules: Factory = standard) -> Check:
     spill = {"q_learning": 0.0, "dueling_q": 1 - 1 / num_actions, "hard_rdq": 1.0, "soft_rdq": 1.0}
     evidence = []
     for name, share in spill.items():
-        tables, step_size, found = _one_update(name, problem, rules)
-        centred = name == "dueling_q"
-        before, after = _read(tables, centred), _read(found.tables, centred)
-        discount = np.where(problem.mdp.terminal, 0.0, problem.mdp.discount)[found.next_state]
-        target = found.reward + discount * before.max(axis=1)[found.next_state]
-        delta = target - before[found.state, found.action]
-        rows = np.arange(found.state.size)
-        expected = np.repeat(before[None], found.state.size, axis=0)
-        expected[rows, found.state] *= 1 - BETA if name == "soft_rdq" else 1.0
-        expected[rows, found.state] += share * step_size * delta[:, None]
-        expected[rows, found.state, found.action] += step_size * delta
+        tables, step_size, updated = _one_update(name, problem, rules)
+        before, after = read_out(name, tables), read_out(name, updated.tables)
+        state, action = updated.state, updated.action
+        discount = np.where(problem.mdp.terminal, 0.0, problem.mdp.discount)[updated.next_state]
+        target = updated.reward + discount * before.max(axis=1)[updated.next_state]
+        delta = target - before[state, action]
+        rows = np.arange(state.size)
+        expected = np.repeat(before[None], state.size, axis=0)
+        expected[rows, state] *= 1 - BETA if name == "soft_rdq" else 1.0
+        expected[rows, state] += share * step_size * delta[:, None]
+        expected[rows, state, action] += step_size * delta
         evidence.append(equal(name, after, expected, _largest(tables)))
     return conclude("effective_step", *evidence)
 
@@ -157,21 +163,13 @@ def effective_step(problem: Problem, *, rules: Factory = standard) -> Check:
 # --- Shared --------------------------------------------------------------------------------------
 
 
-def _one_update(name: str, problem: Problem, rules: Factory) -> tuple[Any, float, Outcomes]:
-    """Random tables, a random step size, and what (up to 256) transitions make of them."""
+def _one_update(name: str, problem: Problem, rules: Factory) -> tuple[Any, float, Updated]:
+    """Random tables, a random step size, and the tables after each of (up to 256) transitions."""
     rng = np.random.default_rng([problem.seed, 5])
     tables = random_tables(name, problem, rng)
     step_size = float(rng.uniform(0.01, 1.0))
-    found = outcomes(name, problem, tables, step_size, rules=rules, at_most=CHUNK)
-    return tables, step_size, found
-
-
-def _read(y: Any, centred: bool) -> np.ndarray:
-    """Q of tables with any axes in front."""
-    if not isinstance(y, AVTables):
-        return np.asarray(y.q)
-    mean = y.adv.mean(axis=-1) if centred else 0.0
-    return np.asarray((y.v - mean)[..., None] + y.adv)
+    updated = update_on_each(name, problem, tables, step_size, rules=rules, at_most=CHUNK)
+    return tables, step_size, updated
 
 
 def _largest(tables: Any) -> float:

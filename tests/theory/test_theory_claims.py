@@ -1,4 +1,4 @@
-"""The checks hold where they should, and reject operators and rules that are wrong."""
+"""The claims hold where they should, and reject operators and rules that are wrong."""
 
 import dataclasses
 
@@ -7,34 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies
 
-from qduet.core.errors import InputError
 from qduet.tabular import operators as ops
 from qduet.tabular import rules
-from qduet.tabular.mdp import MDP, four_state, optimum, uniform_policy
+from qduet.tabular.mdp import MDP, four_state, optimum
 from qduet.tabular.rules import Rule, step_toward
 from qduet.tabular.tables import AVTables, QVTables
-from qduet.theory import (
-    CLAIMS,
-    av,
-    check_problem,
-    expected_curve,
-    load_problem,
-    problem_json,
-    problem_of,
-    qv,
-    random_problem,
-    rate,
-    results_on,
-    ring,
-    run_suite,
-    simulated_curve,
-    updates,
-)
+from qduet.theory import av, qv, updates
 from qduet.theory.check import Evidence, at_most, conclude, equal
-from qduet.theory.expected import TABLES, interleaving, random_tables
-from qduet.theory.problems import Problem, visitation
-from qduet.theory.rates import mean_square_radius
+from qduet.theory.expected import interleaving, random_tables
+from qduet.theory.problems import problem_of, random_problem, ring
 from qduet.theory.sampled import mean_update, standard
+from qduet.theory.suite import CLAIMS, check_problem, run_suite
 
 PROBLEM = random_problem(31)  # 2 states, 4 actions, stochastic, γ = 0.73
 
@@ -272,199 +255,3 @@ def test_qvmax_bias_can_be_nothing_although_the_condition_fails():
     np.testing.assert_allclose(found.q, optimum(mdp).q)
     np.testing.assert_allclose(found.v, 0.5)
     assert qv.qvmax_fixed_point(problem).holds
-
-
-def test_hard_rdq_and_dueling_end_where_the_closed_form_says():
-    mdp = four_state("dueling", 3, 0.5)  # q_* = (2, 0, 0)
-    problem = problem_of(mdp)
-    start = AVTables(np.full(4, 1.0), np.array([[0.5, -1.0, 0.0]] * 4))
-    for name in ("hard_rdq", "dueling_q"):
-        q = expected_curve(name, problem, 0.5, steps=3000, record_every=3000, tables=start)[-1]
-        np.testing.assert_allclose(q, [[2.0, 0.0, 0.0]] * 4, atol=1e-9)
-    # Hard RDQ: c = 1 − (−0.5) = 1.5, V = (2 + 1.5)/4.
-    np.testing.assert_allclose(ops.hard_rdq_limit(optimum(mdp).q, start).v, 0.875)
-
-
-def test_the_sampled_av_rules_diverge_on_the_ring_and_q_learning_does_not():
-    mdp = ring()
-    problem = problem_of(mdp)
-    errors = {}
-    for name in ("q_learning", "dueling_q", "hard_rdq"):
-        rule = rules.make_rule(name, problem.behaviour)
-        curve = simulated_curve(rule, problem, 0.3, steps=20_000, record_every=20_000, seeds=1)
-        errors[name] = np.abs(curve[-1] - optimum(mdp).q).max()
-    assert errors["q_learning"] < 0.01
-    assert errors["dueling_q"] > 100
-    assert errors["hard_rdq"] > 100
-
-
-# --- Rates ---------------------------------------------------------------------------------------
-
-
-def test_the_expected_update_predicts_the_simulated_mean():
-    problem = problem_of(four_state("on-policy", 2))
-    for name in ("expected_sarsa", "qv_learning"):
-        rule = rules.make_rule(name, problem.behaviour)
-        options = {"steps": 2000, "record_every": 500}
-        expected = expected_curve(name, problem, 0.1, **options)
-        found = simulated_curve(rule, problem, 0.1, seeds=60, **options)
-        np.testing.assert_allclose(found.mean(axis=(1, 2)), expected.mean(axis=(1, 2)), rtol=0.05)
-
-
-def test_the_rate_is_the_one_that_the_expected_update_shows():
-    problem = problem_of(four_state("qvmax", 6))
-    goal = optimum(problem.mdp).q
-    for name in ("q_learning", "bc_qvmax", "dueling_q", "hard_rdq"):
-        curve = expected_curve(name, problem, 1.0, steps=4000, record_every=1000)
-        late = np.abs(curve - goal).max(axis=(1, 2))
-        shown = (late[-1] / late[-2]) ** (1 / 1000)
-        assert rate(name, problem, 1.0).radius == pytest.approx(shown, rel=1e-6)
-
-
-def test_td0_rate_by_hand():
-    # One state that follows itself: V ← V + α (r + γ V − V).
-    problem = problem_of(MDP(np.ones((1, 1, 1)), np.ones((1, 1)), 0.9))
-    found = rate("td0", problem, 0.5)
-    assert found.slowest == pytest.approx(0.1)
-    assert found.radius == pytest.approx(0.95)
-    assert found.steps_per_fold == pytest.approx(-1 / np.log(0.95))
-
-
-def test_mean_square_growth_against_the_whole_second_moment_matrix():
-    # The same number from E[M ⊗ M], M = I + α u xᵀ, written out for each of the 4·2·4 transitions.
-    problem = problem_of(four_state("dueling", 2))
-    for step_size, spill, name in ((0.5, 1.0, "hard_rdq"), (0.9, 0.5, "dueling_q")):
-        total = np.zeros((64, 64))
-        for s in range(4):
-            for a in range(2):
-                for after in range(4):
-                    spread, error = np.zeros(8), np.zeros(8)
-                    spread[2 * s : 2 * s + 2] = spill
-                    spread[2 * s + a] += 1
-                    error[2 * after] += 0.999
-                    error[2 * s + a] -= 1
-                    step = np.eye(8) + step_size * np.outer(spread, error)
-                    total += np.kron(step, step) / 32
-        stated = np.abs(np.linalg.eigvals(total)).max()
-        assert mean_square_radius(name, problem, step_size) == pytest.approx(stated, abs=1e-9)
-
-
-@pytest.mark.parametrize(("name", "stable"), [("dueling_q", 0.621), ("hard_rdq", 0.604)])
-def test_the_step_size_from_which_the_variance_explodes(name, stable):
-    # With 18 actions, where the largest eigenvalues are close together; docs/theory.md.
-    problem = problem_of(four_state("dueling", 18))
-    assert mean_square_radius(name, problem, stable) < 1
-    assert mean_square_radius(name, problem, stable + 0.01) > 1
-
-
-def test_mean_square_growth_of_a_single_number():
-    problem = problem_of(MDP(np.ones((1, 1, 1)), np.ones((1, 1)), 0.9))
-    assert mean_square_radius("q_learning", problem, 0.5) == pytest.approx((1 - 0.5 * 0.1) ** 2)
-
-
-def test_mean_square_growth_leaves_out_what_is_never_visited():
-    """From 0 straight to the end: the one error that is ever corrected shrinks by 1 − α."""
-    chain = np.array([[[0.0, 1.0]], [[0.0, 1.0]]])
-    problem = problem_of(MDP(chain, np.ones((2, 1)), 0.9, terminal=[False, True]))
-    assert mean_square_radius("q_learning", problem, 0.3) == pytest.approx(0.7**2)
-
-
-def test_rates_leave_out_what_is_never_visited():
-    problem = problem_of(DEGENERATE["absorbing and unreachable"])
-    np.testing.assert_allclose(problem.visits, [0.5, 0.5, 0.0, 0.0], atol=1e-8)
-    for name in TABLES:
-        assert rate(name, problem, 0.5).radius < 1
-
-
-def test_visitation_of_a_chain_with_restarts():
-    # 0 → 1 → end, or 0 → end with probability 1/2: state 1 is visited half as often as state 0.
-    p = np.zeros((3, 1, 3))
-    p[0, 0, 1:], p[1, 0, 2], p[2, 0, 2] = 0.5, 1.0, 1.0
-    mdp = MDP(p, np.zeros((3, 1)), 0.9, terminal=np.array([False, False, True]))
-    np.testing.assert_allclose(visitation(mdp, np.ones((3, 1))), [2 / 3, 1 / 3, 0.0], atol=1e-8)
-
-
-# --- Problems and the suite ----------------------------------------------------------------------
-
-
-def test_the_random_family_is_as_wide_as_it_says():
-    problems = [random_problem(seed) for seed in range(400)]
-    assert {p.mdp.num_states for p in problems} == set(range(2, 21))
-    assert {p.mdp.num_actions for p in problems} == set(range(1, 11))
-    discounts = np.array([p.mdp.discount for p in problems])
-    assert discounts.min() == 0
-    assert 0.99 < discounts.max() <= 0.999
-    assert any(((p.mdp.p == 0) | (p.mdp.p == 1)).all() for p in problems)
-    assert any((p.mdp.p > 0).all() for p in problems)
-    assert any(p.mdp.terminal.any() for p in problems)
-
-
-def test_problems_survive_a_file_exactly(tmp_path):
-    path = tmp_path / "problem.json"
-    path.write_bytes(problem_json(PROBLEM, claim="x"))
-    back = load_problem(path)
-    np.testing.assert_array_equal(back.mdp.p, PROBLEM.mdp.p)
-    np.testing.assert_array_equal(back.mdp.reward, PROBLEM.mdp.reward)
-    np.testing.assert_array_equal(back.behaviour, PROBLEM.behaviour)
-    np.testing.assert_array_equal(back.visits, PROBLEM.visits)
-    assert back.mdp.discount == PROBLEM.mdp.discount
-    assert back.seed == PROBLEM.seed
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [("{", "does not hold a problem"), ('{"format": "x"}', "not a problem of this version")],
-)
-def test_files_that_hold_no_problem_are_refused(tmp_path, content, message):
-    path = tmp_path / "problem.json"
-    path.write_text(content)
-    with pytest.raises(InputError, match=message):
-        load_problem(path)
-    with pytest.raises(InputError, match="cannot read"):
-        load_problem(tmp_path / "absent.json")
-
-
-def test_processes_find_what_one_process_finds():
-    names = ["minimum_norm", "qvmax_fixed_point"]
-    alone = run_suite(range(60), names, workers=1)
-    counted = []
-    shared = run_suite(range(60), names, workers=2, on_progress=counted.append)
-    assert sum(counted) == 60
-    for one, other in zip(alone, shared, strict=True):
-        assert one.worst == other.worst
-        assert one.problem.seed == other.problem.seed
-
-
-def test_unknown_claims_name_the_nearest_one():
-    with pytest.raises(InputError, match="did you mean 'qvmax_bias'"):
-        run_suite(range(1), ["qvmax_bais"])
-
-
-def test_a_failing_problem_is_reported(monkeypatch):
-    def check(problem: Problem):
-        return conclude("fails", equal("actions", problem.mdp.num_actions, 3))
-
-    monkeypatch.setitem(CLAIMS, "fails", CLAIMS["minimum_norm"]._replace(function=check))
-    (result,) = run_suite(range(20), ["fails"], workers=1)
-    assert not result.holds
-    assert 0 < result.failures < 20
-    assert result.problem.mdp.num_actions != 3
-
-
-def test_uniform_is_the_default_behaviour():
-    mdp = four_state("qvmax", 3)
-    np.testing.assert_array_equal(problem_of(mdp).behaviour, uniform_policy(mdp))
-
-
-def test_an_mdp_in_place_of_a_problem_is_told_what_to_do():
-    mdp = four_state("qvmax", 2)
-    for use in (
-        check_problem,
-        results_on,
-        CLAIMS["qvmax_bias"].check,
-        problem_json,
-        lambda it: rate("qvmax", it, 0.1),
-    ):
-        with pytest.raises(InputError, match=r"not MDP: problem_of\(mdp\) makes one"):
-            use(mdp)
-    assert CLAIMS["qvmax_bias"].check(problem_of(mdp)).holds
