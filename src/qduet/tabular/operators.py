@@ -33,6 +33,7 @@ distance to the true one, c being the modulus of contraction.
     array([52.541, 52.541, 52.541, 52.541])
 """
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -66,9 +67,7 @@ def E(q: Floats) -> Floats:
 
 def T_pi(mdp: MDP, policy: Floats, values: Floats) -> Floats:
     """T_π q = r + γ P E_π q for ``[S, A]``, T_π v = E_π (r + γ P v) for ``[S]`` (eq. 1, 4)."""
-    if values.ndim == 2:
-        return mdp.r + mdp.discount * P(mdp, E_pi(policy, values))
-    return E_pi(policy, mdp.r + mdp.discount * P(mdp, values))
+    return T(mdp, values, functools.partial(E_pi, policy))
 
 
 def T(mdp: MDP, values: Floats, expect: Expectation = E) -> Floats:

@@ -83,6 +83,10 @@ class Rule(NamedTuple):
     goal: str = "optimal"
     """What it estimates: ``"optimal"`` (q_*) or ``"behaviour"`` (q_b, or v_b where `q` is None)."""
 
+    def read_out(self, tables: Any) -> jax.Array:
+        """What its error is measured by: Q, or the field v of its tables where `q` is None."""
+        return tables.v if self.q is None else self.q(tables)
+
     @property
     def trailing_axes(self) -> bool:
         """Whether `update` is marked by `trailing_axes`."""

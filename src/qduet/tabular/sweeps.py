@@ -93,11 +93,13 @@ def sweep(
       on_progress: called from any thread with the number of updates done since its last call.
     """
     check_rules(rules, mdp, targets)
-    alphas = _check(rules, step_sizes, seeds, steps, record_every, init_std, behaviour, targets)
-    epsilon = behaviour.epsilon if isinstance(behaviour, EpsilonGreedy) else None
-    if behaviour is None or isinstance(behaviour, EpsilonGreedy):
-        policy = uniform_policy(mdp)
-    else:
+    alphas = check_step_sizes(step_sizes)
+    _check_numbers(seeds, steps, record_every, init_std)
+    epsilon, policy = None, uniform_policy(mdp)
+    if isinstance(behaviour, EpsilonGreedy):
+        epsilon = behaviour.epsilon
+        _check_epsilon_greedy(epsilon, rules, targets)
+    elif behaviour is not None:
         policy = check_policy(mdp, behaviour)
     targets = targets or error_targets(mdp, policy)
     if np.dtype(dtype) not in (np.float32, np.float64):
@@ -133,7 +135,7 @@ def error_targets(mdp: MDP, behaviour: ArrayLike) -> dict[str, QVTables]:
 def _check_start(name: str, task: Task, draws: SeedDraws) -> None:
     """Raises, before anything is run, if a rule has nothing to learn."""
     tables = task.rule.init(jnp.asarray(draws.v), jnp.asarray(draws.adv))
-    values = task.rule.q(tables) if task.rule.q else tables.v
+    values = task.rule.read_out(tables)
     if not np.asarray(values - task.target)[~np.asarray(task.world.terminal)].any():
         raise _exact(name)
 
@@ -189,7 +191,7 @@ def _check_read_out(name: str, rule: Rule, mdp: MDP) -> None:
             "measured by (a NamedTuple, for one); or give it q(tables) -> [S, A]"
         )
     what, wanted = ("tables.v", shape[:1]) if rule.q is None else ("q(tables)", shape)
-    values = tables.v if rule.q is None else jax.eval_shape(rule.q, tables)
+    values = jax.eval_shape(rule.read_out, tables)
     if getattr(values, "shape", None) != wanted:
         raise InputError(
             f"{what} of {name} must be an array of shape {wanted}; it is "
@@ -208,20 +210,9 @@ def check_step_sizes(step_sizes: ArrayLike) -> np.ndarray:
     return alphas
 
 
-def _check(
-    rules: Mapping[str, Rule],
-    step_sizes: ArrayLike,
-    seeds: Sequence[int],
-    steps: int,
-    record_every: int,
-    init_std: float,
-    behaviour: Any,
-    targets: Any,
-) -> np.ndarray:
-    """The step sizes as an array; raises if anything cannot be run."""
+def _check_numbers(seeds: Sequence[int], steps: int, record_every: int, init_std: float) -> None:
     if not isinstance(seeds, Sequence | np.ndarray):
         raise InputError(f"seeds must be a sequence such as range(30); it is {seeds}")
-    alphas = check_step_sizes(step_sizes)
     if not len(seeds) or len(set(seeds)) < len(seeds) or min(seeds) < 0:
         raise InputError("seeds must be one or more different integers that are not negative")
     if record_every < 1 or steps < 1 or steps % record_every:
@@ -231,15 +222,17 @@ def _check(
         )
     if not 0 <= init_std < np.inf:
         raise InputError(f"init_std must be finite and ≥ 0; it is {init_std}")
-    if isinstance(behaviour, EpsilonGreedy):
-        if not 0 <= behaviour.epsilon <= 1:
-            raise InputError(f"epsilon must be in [0, 1]; it is {behaviour.epsilon}")
-        for name, rule in rules.items():
-            if rule.q is None:
-                raise InputError(f"{name} learns no action values to act ε-greedily on")
-            if rule.goal == "behaviour" and targets is None:
-                raise InputError(
-                    f"{name} estimates a fixed policy's values, which an ε-greedy behaviour does "
-                    "not have: leave the behaviour fixed, or pass targets"
-                )
-    return alphas
+
+
+def _check_epsilon_greedy(epsilon: float, rules: Mapping[str, Rule], targets: Any) -> None:
+    """Raises unless every rule has a Q to act on, and values that it can be measured against."""
+    if not 0 <= epsilon <= 1:
+        raise InputError(f"epsilon must be in [0, 1]; it is {epsilon}")
+    for name, rule in rules.items():
+        if rule.q is None:
+            raise InputError(f"{name} learns no action values to act ε-greedily on")
+        if rule.goal == "behaviour" and targets is None:
+            raise InputError(
+                f"{name} estimates a fixed policy's values, which an ε-greedy behaviour does "
+                "not have: leave the behaviour fixed, or pass targets"
+            )

@@ -57,8 +57,7 @@ def _rms(task: Task, difference: jax.Array) -> jax.Array:
 
 def _error(task: Task, tables: Tables) -> jax.Array:
     """``[K]``: the error of each step size's tables."""
-    read_out = task.rule.q or (lambda tables: tables.v)
-    values = jax.vmap(read_out, in_axes=-1, out_axes=-1)(tables)
+    values = jax.vmap(task.rule.read_out, in_axes=-1, out_axes=-1)(tables)
     return _rms(task, values - task.target[..., None])
 
 

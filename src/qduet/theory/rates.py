@@ -19,7 +19,6 @@ by about n/(n+1).
 """
 
 import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -192,7 +191,6 @@ def simulated_curve(
     """The mean of Q (or V) over seeds, ``[points, ...]``, of the sampled rule from zero."""
     mdp = problem.mdp
     world = World.of(mdp, problem.behaviour, np.float32)
-    judged: Callable[[Any], jax.Array] = rule.q or (lambda tables: tables.v)
 
     @native_function
     def learn(tables: Any, experience: Any) -> Any:
@@ -201,14 +199,16 @@ def simulated_curve(
 
     def block(tables: Any, experience: Any) -> tuple[Any, jax.Array]:
         tables = learn(tables, experience)
-        return tables, judged(tables)
+        return tables, rule.read_out(tables)
 
     @jax.jit
     def run(draws: Any) -> jax.Array:
         experience = trajectory(world, draws)
         blocks = jax.tree.map(lambda x: x.reshape(-1, record_every), experience)
         tables = rule.init(draws.v, draws.adv)
-        return jnp.concatenate([judged(tables)[None], jax.lax.scan(block, tables, blocks)[1]])
+        return jnp.concatenate(
+            [rule.read_out(tables)[None], jax.lax.scan(block, tables, blocks)[1]]
+        )
 
     total: Any = 0.0
     for seed in range(seeds):
