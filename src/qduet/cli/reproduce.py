@@ -132,7 +132,7 @@ def _draw_minatar(runs: list[Runs], out: Path) -> None:
 def _reproduce(
     figure: TabularExperiment, out: Path, advance: Callable[[str, int, int], None], *, judged: bool
 ) -> list[Finding]:
-    """One figure: its cells, its summary, its drawing and, if `judged`, the paper's words on it.
+    """One figure: its curves, its summary, its drawing and, if `judged`, the paper's words on it.
 
     A few seeds and steps can neither bear out nor refute what the paper says of the whole.
     """

@@ -1,9 +1,9 @@
 """Results on disk: atomic, checked, resumable.
 
-A *cell* is one file that holds the arrays of one finished piece of work together with the settings
-that made it and a checksum over both. It is written to a temporary name, flushed and renamed, so a
-cell is either absent or complete; the same work gives the same bytes; and a cell is only ever read
-back under the settings it was made with. Nothing is pickled.
+A *curves file* (npz) holds the arrays of one finished piece of work, the settings that made them
+and a checksum over both. It is written to a temporary name, flushed and renamed, so it is either
+absent or complete. The same work gives the same bytes. It is read back only under the settings it
+was made with. Nothing is pickled.
 """
 
 import contextlib
@@ -106,7 +106,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-# --- Cells ---------------------------------------------------------------------------------------
+# --- Curves files --------------------------------------------------------------------------------
 
 
 def _checksum(arrays: Mapping[str, np.ndarray], settings: str) -> str:
@@ -118,16 +118,16 @@ def _checksum(arrays: Mapping[str, np.ndarray], settings: str) -> str:
     return digest.hexdigest()
 
 
-def write_cell(path: Path, arrays: Mapping[str, np.ndarray], settings: Any) -> None:
-    """Writes one finished cell."""
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], settings: Any) -> None:
+    """Writes a curves file: the arrays, the settings and a checksum."""
     text = to_json(settings)
     buffer = io.BytesIO()
     np.savez(buffer, **arrays, settings=text, checksum=_checksum(arrays, text))  # type: ignore[arg-type]
     write_atomically(path, buffer.getvalue())
 
 
-def read_cell(path: Path, settings: Any) -> dict[str, np.ndarray] | None:
-    """The arrays of a cell made with `settings`, or None if there is no such file.
+def read_arrays(path: Path, settings: Any) -> dict[str, np.ndarray] | None:
+    """The arrays of a curves file made with `settings`, or None if there is no such file.
 
     A file that is damaged, or that other settings made, is an `InputError`; it is left as it is.
     """
@@ -143,8 +143,8 @@ def read_cell(path: Path, settings: Any) -> dict[str, np.ndarray] | None:
     return arrays
 
 
-def open_cell(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays of a cell and the settings that made it, whatever they are."""
+def open_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays of a curves file and the settings that made it, whatever they are."""
     arrays, stored = _open(path)
     return arrays, parse_json(stored)
 

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 
 from qduet.core.digests import digest
 from qduet.core.errors import InputError
-from qduet.core.files import read_cell, to_json, write_atomically, write_cell
+from qduet.core.files import read_arrays, to_json, write_arrays, write_atomically
 from qduet.core.provenance import versions
 from qduet.tabular.experiments import SHARED, TabularExperiment
 from qduet.tabular.mdp import MDP, uniform_policy
@@ -129,7 +129,7 @@ class _Size(NamedTuple):
         check_rules(rules, mdp)
         folder = directory / experiment.figure / f"actions-{num_actions}"
         settings = {name: _cell_settings(experiment, mdp, name, rules[name]) for name in rules}
-        read = {name: read_cell(folder / f"{name}.npz", settings[name]) for name in rules}
+        read = {name: read_arrays(folder / f"{name}.npz", settings[name]) for name in rules}
         cells = {name: Curves(**arrays) for name, arrays in read.items() if arrays is not None}
         return cls(experiment, mdp, folder, rules, settings, cells)
 
@@ -150,7 +150,7 @@ class _Size(NamedTuple):
             workers=workers,
         )
         for name, curves in fresh.items():
-            write_cell(self.folder / f"{name}.npz", curves._asdict(), self.settings[name])
+            write_arrays(self.folder / f"{name}.npz", curves._asdict(), self.settings[name])
         self.cells.update(fresh)
 
 
