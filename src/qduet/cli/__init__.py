@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import qduet
-from qduet.cli.interrupts import insistent
+from qduet.cli.interrupts import interrupts_raised_again
 from qduet.core.errors import InputError, out_of_memory, unknown_name
 
 FAULT = 70
@@ -164,7 +164,7 @@ def command() -> NoReturn:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):  # γ and ± where only ASCII is spoken
         sys.stdout.reconfigure(errors="replace")
-    with insistent():
+    with interrupts_raised_again():
         try:
             code = main()
         except Exception:  # not Python's code 1, which is an answer of qduet certify

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qduet.cli.interrupts import insistent
 from qduet.cli.options import place, real, whole
 from qduet.core.errors import InputError
 
@@ -188,7 +187,7 @@ def play(game: Game) -> None:
     game.record()
     paused = False
     leaving = contextlib.suppress(KeyboardInterrupt, EOFError)
-    with Terminal() as terminal, leaving, insistent():
+    with Terminal() as terminal, leaving:
         while True:
             keys = pressed(game, terminal, paused)
             if "q" in keys:
