@@ -27,14 +27,14 @@ def test_a_program_is_named_only_if_nothing_else_differs():
     """Another jax may write the same rule in other words."""
     stored = {"fingerprint": "1", "versions": {"jax": "0.10.2"}}
     wanted = {"fingerprint": "2", "versions": {"jax": "0.10.3"}}
-    told = files.difference(json.dumps(stored), json.dumps(wanted))
+    told = files.first_difference(json.dumps(stored), json.dumps(wanted))
     assert told == "versions.jax is 0.10.2 there, 0.10.3 here"
-    told = files.difference(json.dumps(stored), json.dumps(stored | {"fingerprint": "2"}))
+    told = files.first_difference(json.dumps(stored), json.dumps(stored | {"fingerprint": "2"}))
     assert told == "the rule has changed since"
 
 
 def test_of_long_lists_the_first_difference_is_named():
-    told = lambda *lists: files.difference(*(json.dumps({"x": each}) for each in lists))
+    told = lambda *lists: files.first_difference(*(json.dumps({"x": each}) for each in lists))
     long = list(range(61))
     assert told(long, [*long[:14], -1, *long[15:]]) == "x[14] is 14 there, -1 here"
     assert told(long, long[:2]) == "x has 61 entries there, 2 here"

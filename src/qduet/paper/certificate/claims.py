@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qduet.core.errors import read_json, reading
+from qduet.core.errors import as_input_error, read_json
 from qduet.paper.certificate.cells import ALPHA, MEASURES, holm_among, measure
 from qduet.results import published
 from qduet.results.published import title
@@ -231,10 +231,10 @@ def reproduced_claims(out: Path | None) -> list[Claim]:
     claims = []
     for figure, about in TABULAR.items():
         path = out and out / figure / "summary.json"
-        with reading(path):
+        with as_input_error(path):
             claims += _tabular(figure, about, _read(path))
     path = out and out / "theory" / "theory.json"
-    with reading(path):
+    with as_input_error(path):
         return claims + _theory(_read(path))
 
 
