@@ -10,11 +10,10 @@ import scipy.stats
 
 from qduet.cli import main
 from qduet.core.errors import InputError
-from qduet.paper.certificate import MARGIN, Certificate, certify
-from qduet.paper.certificate.cells import compare_cells, together
-from qduet.paper.certificate.claims import Claim, _more_efficient, _no_clear_winner
-from qduet.paper.certificate.cost import cost
-from qduet.paper.certificate.tables import sources_table
+from qduet.paper.agreement import MARGIN, compare_cells, over_cells
+from qduet.paper.certificate import Certificate, certify, cost
+from qduet.paper.certificate_tables import sources_table
+from qduet.paper.claims import Claim, _more_efficient, _no_clear_winner
 from qduet.results import published, runs
 
 MILLION = planted.MILLION
@@ -62,7 +61,7 @@ def test_a_cell_is_what_scipy_says(tmp_path, generator):
 def test_all_cells_together_are_a_mean_and_a_chi_square(tmp_path, generator):
     planted.game(tmp_path, "Breakout", generator, shift={"dqn": 0.4})
     loaded = runs.load(tmp_path)
-    found = together(compare_cells([loaded], 10 * MILLION), "return")
+    found = over_cells(compare_cells([loaded], 10 * MILLION), "return")
     d, variance, z = [], [], []
     for agent in published.AGENTS:
         ours = loaded.scores(agent).values[:, -1]
@@ -74,9 +73,9 @@ def test_all_cells_together_are_a_mean_and_a_chi_square(tmp_path, generator):
     assert found.difference.half_width == pytest.approx(1.96 * np.sqrt(sum(variance)) / 3)
     assert found.chi2 == pytest.approx(np.square(z).sum())
     assert found.p_value == pytest.approx(scipy.stats.chi2(3).sf(found.chi2))
-    assert together([], "return") is None
+    assert over_cells([], "return") is None
     few = planted.game(tmp_path / "few", "Breakout", generator, seeds=range(9))
-    assert together(compare_cells([runs.load(few)], 10 * MILLION), "return") is None
+    assert over_cells(compare_cells([runs.load(few)], 10 * MILLION), "return") is None
 
 
 def test_the_auc_is_the_area_under_the_curve_over_its_length(tmp_path, generator):

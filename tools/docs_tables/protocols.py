@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qduet.deep.agents import PROTOCOLS, make_agent
-from qduet.paper.certificate.cells import Cell, holm_among, measure
-from qduet.paper.certificate.claims import signed
-from qduet.paper.certificate.tables import AGENTS, NOT_YET, Table
+from qduet.paper.agreement import Cell, holm_among, measure
+from qduet.paper.certificate_tables import NOT_YET, Table
+from qduet.paper.claims import signed
 from qduet.results import published
-from qduet.results.published import title
+from qduet.results.published import AGENT_NAMES, title
 from qduet.results.runs import Runs
 from qduet.stats import Interval, mean_interval, welch_interval, welch_test
 
@@ -115,7 +115,7 @@ def protocols_table(found: Sequence[Shift], cells: Sequence[Cell]) -> Table:
     rows = [
         (
             title(game),
-            AGENTS[agent],
+            AGENT_NAMES[agent],
             *_numbers(there.get((game, agent))),
             judged.get((game, agent), "–"),
         )
@@ -138,7 +138,7 @@ def leads_table(reference: Sequence[Runs], paper: Sequence[Runs]) -> Table:
                 step = min(r[game].config["steps"] for r in (before, after)) if there else 0
                 row.append(_lead(whose[game], other, step) if there else NOT_YET)
         rows.append(tuple(row))
-    told = [f"RDQ − {AGENTS[other]}, {p}" for other in ("dueling_dqn", "dqn") for p in _BOTH]
+    told = [f"RDQ − {AGENT_NAMES[other]}, {p}" for other in ("dueling_dqn", "dqn") for p in _BOTH]
     return Table("Leads", ("game", *told), rows)
 
 
@@ -156,10 +156,10 @@ def ablation_table(found: Sequence[Shift]) -> Table:
     """One row per changed agent and game; none without data."""
     order = {name: i for i, name in enumerate((*published.GAMES, *published.AGENTS))}
     ordered = sorted(found, key=lambda s: (order[s.game], order[s.agent], s.changed))
-    rows = [
-        (title(s.game), AGENTS[s.agent], s.changed, *_numbers(s), signed(s.left) if s.left else "–")
-        for s in ordered
-    ]
+    rows = []
+    for s in ordered:
+        left = signed(s.left) if s.left else "–"
+        rows.append((title(s.game), AGENT_NAMES[s.agent], s.changed, *_numbers(s), left))
     headings = ("game", "agent", "changed", "reference", "changed to", "difference")
     tests = ("in published sd", "p (equal, Holm)", "left to paper")
     return Table("Ablation", (*headings, *tests), rows or [("–", "–", NOT_YET, *("–",) * 6)])

@@ -18,12 +18,10 @@ from docs_tables.protocols import (
 )
 from docs_tables.values import published_table, values_table
 from qduet import stats
-from qduet.paper.certificate import Cell, Certificate, admit, certify, compare_cells
-from qduet.paper.certificate.admission import check_whole
-from qduet.paper.certificate.claims import FAILS, HOLDS, MINATAR, UNDECIDED, rdq_outperforms
-from qduet.paper.certificate.overall import aggregates, collections
-from qduet.paper.certificate.tables import (
-    AGENTS,
+from qduet.paper.admission import admit, check_complete
+from qduet.paper.agreement import Cell, compare_cells
+from qduet.paper.certificate import Certificate, certify
+from qduet.paper.certificate_tables import (
     NOT_YET,
     Table,
     all_cells_table,
@@ -31,8 +29,10 @@ from qduet.paper.certificate.tables import (
     sentences,
     sources_table,
 )
+from qduet.paper.claims import FAILS, HOLDS, MINATAR, UNDECIDED, rdq_outperforms
+from qduet.paper.overall import aggregates, collections
 from qduet.results import published
-from qduet.results.published import title
+from qduet.results.published import AGENT_NAMES, title
 from qduet.results.runs import Runs, find, load
 
 FIGURE6, VALIDATION, PAPER, ABLATION = "figure6", "validation", "paper-protocol", "ablation"
@@ -100,7 +100,7 @@ def _ablation(directory: Path) -> list[Runs]:
     places = [directory, *sorted(path for path in directory.glob("*") if path.is_dir())]
     found = [load(path) for path in find([p for p in places if _there(p)])]
     for runs in found:
-        check_whole(runs)
+        check_complete(runs)
     return found
 
 
@@ -129,7 +129,7 @@ def verdicts_table(certificate: Certificate) -> Table:
                 text = f"{cell.theirs.mean:.1f} → {cell.ours.mean:.1f}: {cell.verdict}"
             row.append(text)
         rows.append(tuple(row))
-    return Table("Certificate", ("game", *AGENTS.values()), rows)
+    return Table("Certificate", ("game", *AGENT_NAMES.values()), rows)
 
 
 def rdq_table(certificate: Certificate) -> Table:
@@ -145,7 +145,7 @@ def rdq_table(certificate: Certificate) -> Table:
             told = claim.verdict in words
             row.append(f"{claim.ours}: {words[claim.verdict]}" if told else NOT_YET)
         rows.append(tuple(row))
-    return Table("RDQ", ("game", *(f"RDQ − {AGENTS[other]}" for other in others)), rows)
+    return Table("RDQ", ("game", *(f"RDQ − {AGENT_NAMES[other]}" for other in others)), rows)
 
 
 def overall_table(runs: list[Runs]) -> Table:
@@ -155,10 +155,10 @@ def overall_table(runs: list[Runs]) -> Table:
     rows = []
     for i, line in enumerate(shown.iqm):
         own = _last(mine.iqm[i].y) if mine else NOT_YET
-        rows.append((f"IQM of {AGENTS[line.agent]}", _last(line.y), own))
+        rows.append((f"IQM of {AGENT_NAMES[line.agent]}", _last(line.y), own))
     for i, (x, y, chance) in enumerate(shown.improvement):
         own = _told(mine.improvement[i].improvement) if mine else NOT_YET
-        rows.append((f"P({AGENTS[x]} > {AGENTS[y]})", _told(chance), own))
+        rows.append((f"P({AGENT_NAMES[x]} > {AGENT_NAMES[y]})", _told(chance), own))
     games = ", ".join(map(title, theirs.games))
     return Table("Over games", (f"{games}, at step {theirs.at:,}", "published", "ours"), rows)
 

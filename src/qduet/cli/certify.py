@@ -7,10 +7,9 @@ from pathlib import Path
 from qduet.cli.options import add_json, place, print_json, whole
 from qduet.core.errors import InputError
 from qduet.core.files import write_atomically
-from qduet.paper.certificate import Certificate, certify
-from qduet.paper.certificate.claims import CORRECTED, FAILS, HOLDS, UNDECIDED
-from qduet.paper.certificate.document import as_document
-from qduet.paper.certificate.tables import certificate_tables, explanation, markdown, sentences
+from qduet.paper.certificate import Certificate, as_document, certify
+from qduet.paper.certificate_tables import certificate_tables, explanation, markdown, sentences
+from qduet.paper.claims import CORRECTED, FAILS, HOLDS, UNDECIDED
 from qduet.results.runs import left_out
 
 EXAMPLE = """qduet certify results/figure6

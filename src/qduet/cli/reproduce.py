@@ -16,7 +16,7 @@ from qduet.cli.options import add_out, place
 from qduet.core.errors import unknown_name
 from qduet.core.files import check_settings, check_writable, to_json, write_atomically
 from qduet.core.provenance import provenance, versions
-from qduet.paper.certificate import admit
+from qduet.paper.admission import admit
 from qduet.paper.figures import FIGURES
 from qduet.paper.findings import Finding, findings
 from qduet.results.published import GAMES

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from qduet.core.errors import as_input_error, read_json
-from qduet.paper.certificate.claims import CORRECTED, HOLDS
+from qduet.paper.claims import CORRECTED, HOLDS
 from qduet.show.figures.style import Look
 from qduet.show.report.chart import DASHES, Fact, Part, group
 from qduet.show.report.html import code, el, table

@@ -1,19 +1,19 @@
-"""What the paper says, tried on our data: one verdict per claim.
+"""What the paper says, tested on our data: one verdict per claim.
 
-Of MinAtar (Section 4.3), at 10M steps, mean returns over seeds unless told otherwise:
+On MinAtar (Section 4.3), at 10M steps, mean returns over seeds unless noted:
 
 - RDQ outperforms DQN, and Dueling DQN, in each of the five games: ten one-sided Welch tests,
-  Holm-corrected together. *Holds* if ours rejects at 5 %; *does not hold* if the opposite test
-  does, corrected alike; else *undecided*.
-- RDQ is more sample efficient than Dueling DQN in the five games (said in Section 1): the AUC in
-  place of the last return, five one-sided tests, Holm-corrected. *Holds* if all reject; *does not
-  hold* if the opposite test does in some game; else *undecided*.
-- Between DQN and Dueling DQN neither is clearly superior: five two-sided tests, Holm-corrected.
-  *Holds* if each of them is significantly ahead in some game; *does not hold* if one is ahead in a
-  majority of the games and behind in none; else *undecided*.
+  Holm-corrected together. *Holds* if our test rejects at 5 %; *does not hold* if the opposite test
+  does, corrected likewise; else *undecided*.
+- RDQ is more sample efficient than Dueling DQN in the five games (Section 1): the AUC instead of
+  the last return, five one-sided tests, Holm-corrected. *Holds* if all reject; *does not hold* if
+  the opposite test rejects in some game; else *undecided*.
+- Neither DQN nor Dueling DQN is clearly superior: five two-sided tests, Holm-corrected. *Holds* if
+  each agent is significantly ahead in some game; *does not hold* if one is ahead in a majority of
+  the games and behind in none; else *undecided*.
 
-The claims on tabular experiments and on theory are taken from what ``qduet reproduce`` and ``qduet
-theory --out`` wrote: `findings` and `theory` hold their tests.
+The verdicts on tabular experiments and on theory are read from the files of ``qduet reproduce`` and
+``qduet theory --out``; `findings` and the room `theory` hold their tests.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,15 +24,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qduet.core.errors import as_input_error, read_json
-from qduet.paper.certificate.cells import ALPHA, MEASURES, holm_among, measure
+from qduet.paper.agreement import ALPHA, MEASURES, holm_among, measure
 from qduet.results import published
-from qduet.results.published import title
+from qduet.results.published import AGENT_NAMES, title
 from qduet.results.runs import Runs
 from qduet.stats import Interval, number, welch_interval, welch_test
 
 HOLDS, FAILS, UNDECIDED, NO_DATA = "holds", "does not hold", "undecided", "no data"
 CORRECTED = "holds (corrected)"
-"""What was checked holds, but the paper says it a little otherwise."""
+"""What was checked holds; the paper states it a little differently."""
 
 VERDICTS = (HOLDS, CORRECTED, FAILS, UNDECIDED, NO_DATA)
 
@@ -44,29 +44,30 @@ TABULAR = {
     "figure5": "AV-learning beats Q-learning; Hard RDQ is ahead of Dueling Q-learning",
     "figure5-soft": "Soft RDQ is noisy in the tabular setting",
 }
-"""What each tabular figure is about, for want of its data."""
+"""What each tabular figure claims in short, shown while its data are missing."""
 
 
 class Claim(NamedTuple):
-    """A statement of the paper, and what became of it."""
+    """A statement of the paper, and our verdict on it."""
 
     where: str
     """Where the paper makes it."""
     statement: str
+    """The claim in a sentence."""
     ours: str
     """Our evidence."""
     theirs: str
     """The paper's evidence."""
     verdict: str
-    """holds, perhaps corrected, does not hold, undecided, or no data."""
+    """One of `VERDICTS`."""
 
 
 Samples = Callable[[str, str], np.ndarray | None]
-"""(game, agent) -> a measure of each run up to 10M steps ``[seeds]``, None where there are none."""
+"""(game, agent) -> a measure of each run up to 10M steps, ``[seeds]``; None without such runs."""
 
 
 def deep_claims(runs: Sequence[Runs], step: int) -> list[Claim]:
-    """The claims on MinAtar, at `step`; without data if that is not the paper's last one."""
+    """The claims on MinAtar, from `runs`; without data unless `step` is the paper's last."""
     games = {game.game: game for game in runs}
 
     def ours(name: str, game: str, agent: str) -> np.ndarray | None:
@@ -81,7 +82,7 @@ def deep_claims(runs: Sequence[Runs], step: int) -> list[Claim]:
     return [*_rdq_is_ahead(*returns), _more_efficient(*areas), _no_clear_winner(*returns)]
 
 
-class Versus(NamedTuple):
+class _Pair(NamedTuple):
     """Two agents in one game."""
 
     difference: Interval
@@ -101,15 +102,15 @@ class Versus(NamedTuple):
         return 1 - self.ahead
 
 
-def _versus(samples: Samples, game: str, first: str, second: str) -> Versus | None:
+def _pair(samples: Samples, game: str, first: str, second: str) -> _Pair | None:
     x, y = samples(game, first), samples(game, second)
     if x is None or y is None:
         return None
-    return Versus(welch_interval(x, y), welch_test(x, y))
+    return _Pair(welch_interval(x, y), welch_test(x, y))
 
 
 def _corrected(p_values: Sequence[float | None]) -> list[float]:
-    """Holm-corrected over all of them, made or not; NaN where there is none."""
+    """Holm-corrected over all tests, made or not; NaN where a test was not made."""
     made = [p for p in p_values if p is not None]
     corrected = iter(holm_among(made, len(p_values)))
     return [np.nan if p is None else next(corrected) for p in p_values]
@@ -121,7 +122,7 @@ def _rdq_is_ahead(ours: Samples, theirs: Samples) -> list[Claim]:
     verdicts: list[str] = []
     for samples in (theirs, ours):
         pairs, p_values, verdicts = _rdq_against(samples, tests)
-        evidence.append([_told(pair, p) for pair, p in zip(pairs, p_values, strict=True)])
+        evidence.append([_evidence(pair, p) for pair, p in zip(pairs, p_values, strict=True)])
     return [
         Claim(MINATAR, rdq_outperforms(game, other), our, their, verdict)
         for (game, other), their, our, verdict in zip(tests, *evidence, verdicts, strict=True)
@@ -130,24 +131,24 @@ def _rdq_is_ahead(ours: Samples, theirs: Samples) -> list[Claim]:
 
 def _rdq_against(
     samples: Samples, tests: Sequence[tuple[str, str]]
-) -> tuple[list[Versus | None], list[float], list[str]]:
-    """RDQ against others, (game, other) each: the pairs, p of being ahead, whether it is."""
-    pairs = [_versus(samples, game, "rdq", other) for game, other in tests]
+) -> tuple[list[_Pair | None], list[float], list[str]]:
+    """RDQ against the other agent of each (game, other): the pairs, p-values and verdicts."""
+    pairs = [_pair(samples, game, "rdq", other) for game, other in tests]
     ahead = _corrected([pair and pair.ahead for pair in pairs])
     behind = _corrected([pair and pair.behind for pair in pairs])
     return pairs, ahead, [_verdict(*p) for p in zip(ahead, behind, strict=True)]
 
 
 def _more_efficient(ours: Samples, theirs: Samples) -> Claim:
-    told = []
+    evidence = []
     verdict = NO_DATA
-    for samples in (theirs, ours):
+    for samples in (theirs, ours):  # the verdict is that of the last, ours
         tests = [(game, "dueling_dqn") for game in published.GAMES]
         _, p_values, verdicts = _rdq_against(samples, tests)
-        told.append(_efficiency(verdicts, p_values))
+        evidence.append(_efficiency(verdicts, p_values))
         verdict = next(v for v in (FAILS, NO_DATA, UNDECIDED, HOLDS) if v in verdicts)
     statement = "RDQ is more sample efficient than Dueling DQN in the five games (AUC)"
-    return Claim(MINATAR, statement, told[1], told[0], verdict)
+    return Claim(MINATAR, statement, evidence[1], evidence[0], verdict)
 
 
 def _efficiency(verdicts: list[str], p_values: list[float]) -> str:
@@ -161,13 +162,11 @@ def _efficiency(verdicts: list[str], p_values: list[float]) -> str:
 
 def rdq_outperforms(game: str, other: str) -> str:
     """The claim, in words."""
-    return f"{title(game)}: RDQ outperforms {_NAMES[other]}"
+    return f"{title(game)}: RDQ outperforms {AGENT_NAMES[other]}"
 
 
 NEEDED = "needs runs of 10M steps"
-"""Our evidence for a claim of Figure 6 where there is none."""
-
-_NAMES = {"dqn": "DQN", "dueling_dqn": "Dueling DQN"}
+"""Our evidence for a claim on Figure 6 while there are no runs."""
 
 
 def _verdict(ahead: float, behind: float) -> str:
@@ -176,11 +175,11 @@ def _verdict(ahead: float, behind: float) -> str:
     return HOLDS if ahead < ALPHA else FAILS if behind < ALPHA else UNDECIDED
 
 
-def _told(pair: Versus | None, p: float) -> str:
+def _evidence(pair: _Pair | None, p: float) -> str:
     if pair is None:
         return NEEDED
     digits = 2
-    while f"{p:.{digits}g}" == f"{ALPHA:g}" and digits < 6:  # which would not say on which side
+    while f"{p:.{digits}g}" == f"{ALPHA:g}" and digits < 6:  # 0.05 would not say on which side
         digits += 1
     return f"{signed(pair.difference)}, p = {p:.{digits}g}"
 
@@ -191,16 +190,16 @@ def signed(interval: Interval) -> str:
 
 
 def _no_clear_winner(ours: Samples, theirs: Samples) -> Claim:
-    told = []
+    evidence = []
     verdict = NO_DATA
-    for samples in (theirs, ours):
-        pairs = {g: _versus(samples, g, "dueling_dqn", "dqn") for g in published.GAMES}
+    for samples in (theirs, ours):  # the verdict is that of the last, ours
+        pairs = {g: _pair(samples, g, "dueling_dqn", "dqn") for g in published.GAMES}
         p_values = _corrected([pair and pair.two_sided for pair in pairs.values()])
         there = {g: pair for g, pair in pairs.items() if pair is not None}
         clear = [g for g, p in zip(pairs, p_values, strict=True) if p < ALPHA]
         dueling = [g for g in clear if there[g].difference.mean > 0]
         dqn = [g for g in clear if there[g].difference.mean < 0]
-        told.append(_wins(dueling, dqn, len(there)))
+        evidence.append(_wins(dueling, dqn, len(there)))
         most = len(published.GAMES) // 2 + 1
         if dueling and dqn:
             verdict = HOLDS
@@ -209,7 +208,7 @@ def _no_clear_winner(ours: Samples, theirs: Samples) -> Claim:
         else:
             verdict = FAILS if max(len(dueling), len(dqn)) >= most else UNDECIDED
     statement = "Neither DQN nor Dueling DQN is clearly superior"
-    return Claim(MINATAR, statement, told[1], told[0], verdict)
+    return Claim(MINATAR, statement, evidence[1], evidence[0], verdict)
 
 
 def _wins(dueling: list[str], dqn: list[str], games: int) -> str:
