@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from qduet.cli.options import add_json, place, print_json, whole
+from qduet.cli.options import add_json, nonempty_path, print_json, whole
 from qduet.core.errors import InputError
 from qduet.core.files import write_atomically
 from qduet.paper.certificate import Certificate, as_document, certify
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "directories",
         nargs="+",
-        type=place,
+        type=nonempty_path,
         metavar="DIR",
         help="of qduet train --protocol reference, one per game, or one that holds several",
     )
@@ -46,11 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--reproduced",
-        type=place,
+        type=nonempty_path,
         metavar="DIR",
         help="of qduet reproduce, for the claims on tables and theory (default: out, if it exists)",
     )
-    parser.add_argument("--markdown", type=place, metavar="FILE", help="write it there as well")
+    parser.add_argument(
+        "--markdown", type=nonempty_path, metavar="FILE", help="write it there as well"
+    )
     add_json(parser)
     parser.epilog = f"{EXIT_CODES}\n\n{parser.epilog}"
 

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from qduet.cli.options import place
+from qduet.cli.options import nonempty_path
 from qduet.core.errors import InputError
 from qduet.core.files import write_atomically
 
@@ -20,12 +20,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "directories",
         nargs="*",
-        type=place,
+        type=nonempty_path,
         metavar="DIR",
         help="of reproduce, theory --out, train or watch, in any mix (default: out, results)",
     )
     parser.add_argument(
-        "-o", "--out", type=place, default=Path("report.html"), metavar="FILE", help="report.html"
+        "-o",
+        "--out",
+        type=nonempty_path,
+        default=Path("report.html"),
+        metavar="FILE",
+        help="report.html",
     )
 
 

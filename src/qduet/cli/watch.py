@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qduet.cli.options import add_json, add_out, place, print_json, real, whole
+from qduet.cli.options import add_json, add_out, nonempty_path, print_json, real, whole
 from qduet.core.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source",
         metavar="PATH",
-        type=place,
+        type=nonempty_path,
         help="the --out directory of qduet train, a weights file, or a recording made before",
     )
     parser.add_argument("--agent", help="which agent of a directory (default rdq, or its first)")
