@@ -60,7 +60,7 @@ class Collection:
 
     @property
     def at(self) -> int:
-        """The step of the comparison."""
+        """The step of the comparison, the last of `steps`."""
         return int(self.steps[-1])
 
     @property
@@ -213,8 +213,8 @@ def _notes_on_sources(
 ) -> tuple[str, ...]:
     notes = []
     for held in (source.runs for source in given):
-        alone = runs.left_out(held.directory)
-        notes += [alone] if alone else []
+        nested = runs.note_on_runs_below(held.directory)
+        notes += [nested] if nested else []
         last, end = int(held.table["step"].max()), held.config["steps"]
         if not held.finished:
             done = int((held.table["step"] == end).sum())
