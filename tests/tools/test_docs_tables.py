@@ -1,4 +1,4 @@
-"""The documentation says what ``results/`` holds: every table and picture is derived again."""
+"""The generated tables of the documentation, derived again from ``results/`` with SciPy."""
 
 import json
 import re
