@@ -20,7 +20,7 @@ EXIT_CODES = """exit codes:
   0  nothing differs from the published scores, and no claim of the paper is refuted
   1  something differs, or a claim does not hold
   2  the runs cannot be certified, or the command line is wrong
-  70 an error of qduet itself, told by a traceback"""
+  70 an error of qduet itself, with a traceback"""
 
 COLOURS = {
     "agree": "green",
