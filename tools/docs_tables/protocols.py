@@ -11,6 +11,7 @@ interval, p-values Holm-corrected.
 import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,12 +32,17 @@ class Shift(NamedTuple):
     game: str
     agent: str
     changed: str
+    """Which settings, in words."""
     step: int
+    """The training step of the comparison."""
     before: Interval
     """With ``protocol=reference``."""
     after: Interval
+    """With the changed settings."""
     difference: Interval
+    """`after` − `before`, with Welch's interval."""
     p_value: float
+    """Of equal means, Holm-corrected."""
     spread: float
     """Published standard deviation over seeds."""
     left: Interval | None
@@ -138,11 +144,9 @@ def leads_table(reference: Sequence[Runs], paper: Sequence[Runs]) -> Table:
                 step = min(r[game].config["steps"] for r in (before, after)) if there else 0
                 row.append(_lead(whose[game], other, step) if there else NOT_YET)
         rows.append(tuple(row))
-    told = [f"RDQ − {AGENT_NAMES[other]}, {p}" for other in ("dueling_dqn", "dqn") for p in _BOTH]
-    return Table("Leads", ("game", *told), rows)
-
-
-_BOTH = ("reference", "paper")
+    names = product(("dueling_dqn", "dqn"), ("reference", "paper"))
+    headings = [f"RDQ − {AGENT_NAMES[other]}, {protocol}" for other, protocol in names]
+    return Table("Leads", ("game", *headings), rows)
 
 
 def _lead(runs: Runs, other: str, step: int) -> str:

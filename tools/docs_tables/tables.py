@@ -79,16 +79,17 @@ def protocols(results: Path) -> tuple[list[Runs], list[Runs], list[Runs]]:
 
 def certificate(directory: Path) -> Certificate:
     """The certificate of what a directory holds, without the claims that need no runs."""
-    whole = certify(_there(directory))
+    whole = certify(_with_runs(directory))
     return whole._replace(claims=tuple(c for c in whole.claims if c.where == MINATAR))
 
 
-def _there(directory: Path) -> list[Path]:
+def _with_runs(directory: Path) -> list[Path]:
+    """The directory in a list, which is empty if it holds no runs."""
     return [directory] if any(directory.glob("*/config.json")) else []
 
 
 def _runs(directory: Path, *, protocol: str = "reference") -> list[Runs]:
-    return admit(_there(directory), protocol=protocol)
+    return admit(_with_runs(directory), protocol=protocol)
 
 
 def _judged(runs: list[Runs]) -> list[Cell]:
@@ -97,8 +98,8 @@ def _judged(runs: list[Runs]) -> list[Cell]:
 
 def _ablation(directory: Path) -> list[Runs]:
     """Runs of any settings: ``ablation/NAME/`` or ``ablation/NAME/GAME/``."""
-    places = [directory, *sorted(path for path in directory.glob("*") if path.is_dir())]
-    found = [load(path) for path in find([p for p in places if _there(p)])]
+    folders = [directory, *sorted(path for path in directory.glob("*") if path.is_dir())]
+    found = [load(path) for path in find([p for p in folders if _with_runs(p)])]
     for runs in found:
         check_complete(runs)
     return found
@@ -142,8 +143,8 @@ def rdq_table(certificate: Certificate) -> Table:
         row = [title(game)]
         for other in others:
             claim = found[rdq_outperforms(game, other)]
-            told = claim.verdict in words
-            row.append(f"{claim.ours}: {words[claim.verdict]}" if told else NOT_YET)
+            tested = claim.verdict in words
+            row.append(f"{claim.ours}: {words[claim.verdict]}" if tested else NOT_YET)
         rows.append(tuple(row))
     return Table("RDQ", ("game", *(f"RDQ − {AGENT_NAMES[other]}" for other in others)), rows)
 
@@ -157,16 +158,16 @@ def overall_table(runs: list[Runs]) -> Table:
         own = _last(mine.iqm[i].y) if mine else NOT_YET
         rows.append((f"IQM of {AGENT_NAMES[line.agent]}", _last(line.y), own))
     for i, (x, y, chance) in enumerate(shown.improvement):
-        own = _told(mine.improvement[i].improvement) if mine else NOT_YET
-        rows.append((f"P({AGENT_NAMES[x]} > {AGENT_NAMES[y]})", _told(chance), own))
+        own = _bracketed(mine.improvement[i].improvement) if mine else NOT_YET
+        rows.append((f"P({AGENT_NAMES[x]} > {AGENT_NAMES[y]})", _bracketed(chance), own))
     games = ", ".join(map(title, theirs.games))
     return Table("Over games", (f"{games}, at step {theirs.at:,}", "published", "ours"), rows)
 
 
 def _last(estimate: stats.Estimate) -> str:
-    return _told(stats.Estimate(*(np.asarray(bound)[-1] for bound in estimate)))
+    return _bracketed(stats.Estimate(*(np.asarray(bound)[-1] for bound in estimate)))
 
 
-def _told(estimate: stats.Estimate) -> str:
+def _bracketed(estimate: stats.Estimate) -> str:
     value, low, high = (float(bound) for bound in estimate)
     return f"{value:.3f} [{low:.3f}, {high:.3f}]"

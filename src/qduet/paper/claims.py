@@ -118,46 +118,25 @@ def _corrected(p_values: Sequence[float | None]) -> list[float]:
 
 def _rdq_is_ahead(ours: Samples, theirs: Samples) -> list[Claim]:
     tests = [(game, other) for game in published.GAMES for other in ("dueling_dqn", "dqn")]
-    evidence: list[list[str]] = []
-    verdicts: list[str] = []
-    for samples in (theirs, ours):
-        pairs, p_values, verdicts = _rdq_against(samples, tests)
-        evidence.append([_evidence(pair, p) for pair, p in zip(pairs, p_values, strict=True)])
+    evidence, verdicts = _rdq_against(ours, tests)
+    published_evidence, _ = _rdq_against(theirs, tests)
     return [
-        Claim(MINATAR, rdq_outperforms(game, other), our, their, verdict)
-        for (game, other), their, our, verdict in zip(tests, *evidence, verdicts, strict=True)
+        Claim(MINATAR, rdq_outperforms(game, other), _describe(*our), _describe(*their), verdict)
+        for (game, other), our, their, verdict in zip(
+            tests, evidence, published_evidence, verdicts, strict=True
+        )
     ]
 
 
 def _rdq_against(
     samples: Samples, tests: Sequence[tuple[str, str]]
-) -> tuple[list[_Pair | None], list[float], list[str]]:
-    """RDQ against the other agent of each (game, other): the pairs, p-values and verdicts."""
+) -> tuple[list[tuple[_Pair | None, float]], list[str]]:
+    """RDQ against the other agent of each (game, other): pairs with p-values, and verdicts."""
     pairs = [_pair(samples, game, "rdq", other) for game, other in tests]
     ahead = _corrected([pair and pair.ahead for pair in pairs])
     behind = _corrected([pair and pair.behind for pair in pairs])
-    return pairs, ahead, [_verdict(*p) for p in zip(ahead, behind, strict=True)]
-
-
-def _more_efficient(ours: Samples, theirs: Samples) -> Claim:
-    evidence = []
-    verdict = NO_DATA
-    for samples in (theirs, ours):  # the verdict is that of the last, ours
-        tests = [(game, "dueling_dqn") for game in published.GAMES]
-        _, p_values, verdicts = _rdq_against(samples, tests)
-        evidence.append(_efficiency(verdicts, p_values))
-        verdict = next(v for v in (FAILS, NO_DATA, UNDECIDED, HOLDS) if v in verdicts)
-    statement = "RDQ is more sample efficient than Dueling DQN in the five games (AUC)"
-    return Claim(MINATAR, statement, evidence[1], evidence[0], verdict)
-
-
-def _efficiency(verdicts: list[str], p_values: list[float]) -> str:
-    held = [p for p, verdict in zip(p_values, verdicts, strict=True) if verdict == HOLDS]
-    games = len(verdicts) - verdicts.count(NO_DATA)
-    if not games:
-        return NEEDED
-    largest = f", largest p = {max(held):.2g}" if held else ""
-    return f"of {_games(games)}, RDQ ahead in {len(held)}{largest}"
+    verdicts = [_verdict(*p_values) for p_values in zip(ahead, behind, strict=True)]
+    return list(zip(pairs, ahead, strict=True)), verdicts
 
 
 def rdq_outperforms(game: str, other: str) -> str:
@@ -175,7 +154,7 @@ def _verdict(ahead: float, behind: float) -> str:
     return HOLDS if ahead < ALPHA else FAILS if behind < ALPHA else UNDECIDED
 
 
-def _evidence(pair: _Pair | None, p: float) -> str:
+def _describe(pair: _Pair | None, p: float) -> str:
     if pair is None:
         return NEEDED
     digits = 2
@@ -189,33 +168,49 @@ def signed(interval: Interval) -> str:
     return f"{number(interval.mean, '+.2f')} ± {interval.half_width:.2f}"
 
 
-def _no_clear_winner(ours: Samples, theirs: Samples) -> Claim:
-    evidence = []
-    verdict = NO_DATA
-    for samples in (theirs, ours):  # the verdict is that of the last, ours
-        pairs = {g: _pair(samples, g, "dueling_dqn", "dqn") for g in published.GAMES}
-        p_values = _corrected([pair and pair.two_sided for pair in pairs.values()])
-        there = {g: pair for g, pair in pairs.items() if pair is not None}
-        clear = [g for g, p in zip(pairs, p_values, strict=True) if p < ALPHA]
-        dueling = [g for g in clear if there[g].difference.mean > 0]
-        dqn = [g for g in clear if there[g].difference.mean < 0]
-        evidence.append(_wins(dueling, dqn, len(there)))
-        most = len(published.GAMES) // 2 + 1
-        if dueling and dqn:
-            verdict = HOLDS
-        elif len(there) < len(published.GAMES):
-            verdict = NO_DATA
-        else:
-            verdict = FAILS if max(len(dueling), len(dqn)) >= most else UNDECIDED
-    statement = "Neither DQN nor Dueling DQN is clearly superior"
-    return Claim(MINATAR, statement, evidence[1], evidence[0], verdict)
+def _more_efficient(ours: Samples, theirs: Samples) -> Claim:
+    statement = "RDQ is more sample efficient than Dueling DQN in the five games (AUC)"
+    (evidence, verdict), (published_evidence, _) = _efficiency(ours), _efficiency(theirs)
+    return Claim(MINATAR, statement, evidence, published_evidence, verdict)
 
 
-def _wins(dueling: list[str], dqn: list[str], games: int) -> str:
+def _efficiency(samples: Samples) -> tuple[str, str]:
+    """Evidence and verdict on RDQ's AUC against Dueling DQN's."""
+    evidence, verdicts = _rdq_against(samples, [(game, "dueling_dqn") for game in published.GAMES])
+    verdict = next(v for v in (FAILS, NO_DATA, UNDECIDED, HOLDS) if v in verdicts)
+    games = len(verdicts) - verdicts.count(NO_DATA)
     if not games:
-        return NEEDED
+        return NEEDED, verdict
+    held = [p for (_, p), verdict in zip(evidence, verdicts, strict=True) if verdict == HOLDS]
+    largest = f", largest p = {max(held):.2g}" if held else ""
+    return f"of {_games(games)}, RDQ ahead in {len(held)}{largest}", verdict
+
+
+def _no_clear_winner(ours: Samples, theirs: Samples) -> Claim:
+    statement = "Neither DQN nor Dueling DQN is clearly superior"
+    (evidence, verdict), (published_evidence, _) = _winners(ours), _winners(theirs)
+    return Claim(MINATAR, statement, evidence, published_evidence, verdict)
+
+
+def _winners(samples: Samples) -> tuple[str, str]:
+    """Evidence and verdict on which of DQN and Dueling DQN is ahead where."""
+    pairs = [_pair(samples, game, "dueling_dqn", "dqn") for game in published.GAMES]
+    p_values = _corrected([pair and pair.two_sided for pair in pairs])
+    tested = list(zip(published.GAMES, pairs, p_values, strict=True))
+    dueling = [g for g, pair, p in tested if pair and p < ALPHA and pair.difference.mean > 0]
+    dqn = [g for g, pair, p in tested if pair and p < ALPHA and pair.difference.mean < 0]
+    games = len(pairs) - pairs.count(None)
+    if dueling and dqn:
+        verdict = HOLDS
+    elif games < len(pairs):
+        verdict = NO_DATA
+    else:
+        verdict = FAILS if max(len(dueling), len(dqn)) > len(pairs) / 2 else UNDECIDED
+    if not games:
+        return NEEDED, verdict
     names = lambda ahead: ", ".join(ahead) or "none"
-    return f"of {_games(games)}, Dueling DQN ahead: {names(dueling)}; DQN ahead: {names(dqn)}"
+    wins = f"Dueling DQN ahead: {names(dueling)}; DQN ahead: {names(dqn)}"
+    return f"of {_games(games)}, {wins}", verdict
 
 
 def _games(number: int) -> str:
