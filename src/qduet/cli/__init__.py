@@ -89,8 +89,7 @@ def _import(modules: Sequence[str]) -> None:
             ) from None
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line `argv` and returns its exit code."""
+def _top_parser() -> Parser:
     parser = Parser(
         prog="qduet",
         description="TD methods that learn two value functions together.",
@@ -108,6 +107,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("command", metavar="COMMAND", nargs="?")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line `argv` and returns its exit code."""
+    parser = _top_parser()
     top = parser.parse_args(argv)
     try:
         if top.command is None:
