@@ -38,7 +38,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	@touch $@
 
 reproduce: $(VENV)/.installed
-	@$(BIN)/qduet reproduce --scale laptop --out out
+	@$(BIN)/qduet reproduce --out out
 	@$(BIN)/qduet theory --out out/theory
 	@if ls results/figure6/*/config.json >/dev/null 2>&1; then \
 	  $(BIN)/qduet certify results/figure6 --reproduced out --markdown out/certificate.md \

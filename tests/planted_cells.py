@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from qduet.core.files import write_cell
+from qduet.core.files import write_arrays
 
 STEP_SIZES = tuple(np.exp([-3.0, -2.0, -1.0, 0.0]).tolist())
 
@@ -41,7 +41,7 @@ def cell(folder, rule, num_actions, *, seeds=4, steps=400, diverged=(), seed=0, 
         "versions": {"qduet": "0.1.0", "jax": "0", "numpy": "0", "device": "cpu"},
     }
     path = folder / f"actions-{num_actions}" / f"{rule}.npz"
-    write_cell(path, arrays, made_with | settings)
+    write_arrays(path, arrays, made_with | settings)
     return path
 
 

@@ -141,7 +141,7 @@ def test_no_room_for_output_that_is_no_file_is_one_line(refused, monkeypatch):
         (["tabular", "q_learning", "--mdp", "nosuch:Lake-v1"], "No module named 'nosuch'"),
         (["train", "rdq", "MinAtar/Breakout-v1", "--seeds", "1e20"], "--seeds: '1e20'"),
         (["train", "rdq", "MinAtar/Breakout-v1", "--seeds", "0-9" + "9" * 30], "--seeds"),
-        (["bench", "--games", "Seaquest"], "--games is of no use to --tabular"),
+        (["bench", "--games", "Seaquest"], "--games is an option of --minatar"),
         (["bench", "--minatar", "--runs", "3"], "leave it out, or measure --deep"),
     ],
 )

@@ -17,9 +17,9 @@ SETTINGS = {"rule": "qvmax", "seeds": 3, "nested": {"alpha": (0.1, 0.2)}}
 
 
 @pytest.fixture
-def cell(tmp_path):
-    path = tmp_path / "a" / "cell.npz"
-    files.write_cell(path, ARRAYS, SETTINGS)
+def curves_file(tmp_path):
+    path = tmp_path / "a" / "curves.npz"
+    files.write_arrays(path, ARRAYS, SETTINGS)
     return path
 
 
@@ -27,14 +27,14 @@ def test_a_program_is_named_only_if_nothing_else_differs():
     """Another jax may write the same rule in other words."""
     stored = {"fingerprint": "1", "versions": {"jax": "0.10.2"}}
     wanted = {"fingerprint": "2", "versions": {"jax": "0.10.3"}}
-    told = files.difference(json.dumps(stored), json.dumps(wanted))
+    told = files.first_difference(json.dumps(stored), json.dumps(wanted))
     assert told == "versions.jax is 0.10.2 there, 0.10.3 here"
-    told = files.difference(json.dumps(stored), json.dumps(stored | {"fingerprint": "2"}))
+    told = files.first_difference(json.dumps(stored), json.dumps(stored | {"fingerprint": "2"}))
     assert told == "the rule has changed since"
 
 
 def test_of_long_lists_the_first_difference_is_named():
-    told = lambda *lists: files.difference(*(json.dumps({"x": each}) for each in lists))
+    told = lambda *lists: files.first_difference(*(json.dumps({"x": each}) for each in lists))
     long = list(range(61))
     assert told(long, [*long[:14], -1, *long[15:]]) == "x[14] is 14 there, -1 here"
     assert told(long, long[:2]) == "x has 61 entries there, 2 here"
@@ -42,50 +42,50 @@ def test_of_long_lists_the_first_difference_is_named():
     assert told(long, None).endswith("60] there, None here")
 
 
-def test_a_cell_comes_back_as_it_was(cell):
-    arrays = files.read_cell(cell, SETTINGS)
+def test_a_curves_file_comes_back_as_it_was(curves_file):
+    arrays = files.read_arrays(curves_file, SETTINGS)
     assert arrays.keys() == ARRAYS.keys()
     for name, array in ARRAYS.items():
         np.testing.assert_array_equal(arrays[name], array)
         assert arrays[name].dtype == array.dtype
 
 
-def test_a_cell_can_be_opened_without_knowing_its_settings(cell):
-    arrays, settings = files.open_cell(cell)
+def test_a_curves_file_can_be_opened_without_knowing_its_settings(curves_file):
+    arrays, settings = files.open_arrays(curves_file)
     np.testing.assert_array_equal(arrays["x"], ARRAYS["x"])
     assert settings == {"rule": "qvmax", "seeds": 3, "nested": {"alpha": [0.1, 0.2]}}
 
 
 def test_an_absent_cell_is_none(tmp_path):
-    assert files.read_cell(tmp_path / "none.npz", SETTINGS) is None
+    assert files.read_arrays(tmp_path / "none.npz", SETTINGS) is None
 
 
-def test_the_same_cell_is_the_same_bytes(cell, tmp_path):
-    files.write_cell(tmp_path / "again.npz", ARRAYS, SETTINGS)
-    assert (tmp_path / "again.npz").read_bytes() == cell.read_bytes()
+def test_the_same_arrays_are_the_same_bytes(curves_file, tmp_path):
+    files.write_arrays(tmp_path / "again.npz", ARRAYS, SETTINGS)
+    assert (tmp_path / "again.npz").read_bytes() == curves_file.read_bytes()
 
 
-def test_other_settings_are_refused_and_named(cell):
+def test_other_settings_are_refused_and_named(curves_file):
     with pytest.raises(InputError, match=r"seeds is 3 there, 4 here.*another directory"):
-        files.read_cell(cell, {**SETTINGS, "seeds": 4})
+        files.read_arrays(curves_file, {**SETTINGS, "seeds": 4})
 
 
 @pytest.mark.parametrize("position", [0.1, 0.5, 0.9])
-def test_a_flipped_byte_is_noticed(cell, position):
-    content = bytearray(cell.read_bytes())
+def test_a_flipped_byte_is_noticed(curves_file, position):
+    content = bytearray(curves_file.read_bytes())
     content[int(position * len(content))] ^= 0xFF
-    cell.write_bytes(content)
+    curves_file.write_bytes(content)
     with pytest.raises(InputError):
-        files.read_cell(cell, SETTINGS)
+        files.read_arrays(curves_file, SETTINGS)
 
 
-def test_a_truncated_or_foreign_file_is_damaged(cell):
-    whole = cell.read_bytes()
-    for content in (whole[: len(whole) // 2], b"", b"not a cell"):
-        cell.write_bytes(content)
+def test_a_truncated_or_foreign_file_is_damaged(curves_file):
+    whole = curves_file.read_bytes()
+    for content in (whole[: len(whole) // 2], b"", b"no archive"):
+        curves_file.write_bytes(content)
         with pytest.raises(InputError, match="damaged; delete it"):
-            files.read_cell(cell, SETTINGS)
-        assert cell.read_bytes() == content  # left as it is
+            files.read_arrays(curves_file, SETTINGS)
+        assert curves_file.read_bytes() == content  # left as it is
 
 
 @pytest.mark.parametrize(
@@ -99,12 +99,12 @@ def test_a_truncated_or_foreign_file_is_damaged(cell):
     ],
     ids=["number", "names", "shape", "dtype", "settings"],
 )
-def test_edits_with_a_valid_archive_are_noticed(cell, edit):
-    with np.load(cell) as file:
+def test_edits_with_a_valid_archive_are_noticed(curves_file, edit):
+    with np.load(curves_file) as file:
         members = dict(file)
-    np.savez(cell, **edit(members))
+    np.savez(curves_file, **edit(members))
     with pytest.raises(InputError, match="damaged"):
-        files.read_cell(cell, SETTINGS)
+        files.read_arrays(curves_file, SETTINGS)
 
 
 class Trap:
@@ -117,25 +117,25 @@ class Trap:
         return os.mkdir, (self.path,)
 
 
-def test_a_pickle_is_never_loaded(cell, tmp_path):
+def test_a_pickle_is_never_loaded(curves_file, tmp_path):
     trap = tmp_path / "sprung"
-    np.savez(cell, x=np.array([Trap(str(trap))], dtype=object), settings="{}", checksum="")
+    np.savez(curves_file, x=np.array([Trap(str(trap))], dtype=object), settings="{}", checksum="")
     with pytest.raises(InputError, match="damaged"):
-        files.read_cell(cell, SETTINGS)
+        files.read_arrays(curves_file, SETTINGS)
     assert not trap.exists()
 
 
-def test_a_full_disk_leaves_what_was_there(cell, monkeypatch):
-    before = cell.read_bytes()
+def test_a_full_disk_leaves_what_was_there(curves_file, monkeypatch):
+    before = curves_file.read_bytes()
 
     def full(handle):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(InputError, match=r"cannot write .*No space left on device; free space or"):
-        files.write_cell(cell, {"x": np.zeros(3)}, SETTINGS)
-    assert cell.read_bytes() == before
-    assert [path.name for path in cell.parent.iterdir()] == ["cell.npz"]
+        files.write_arrays(curves_file, {"x": np.zeros(3)}, SETTINGS)
+    assert curves_file.read_bytes() == before
+    assert [path.name for path in curves_file.parent.iterdir()] == ["curves.npz"]
 
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path):
@@ -164,21 +164,21 @@ def test_checking_leaves_nothing_behind(tmp_path):
     assert list((tmp_path / "new").iterdir()) == []
 
 
-def test_written_files_are_readable_by_others(cell):
-    assert stat.S_IMODE(cell.stat().st_mode) == 0o644
+def test_written_files_are_readable_by_others(curves_file):
+    assert stat.S_IMODE(curves_file.stat().st_mode) == 0o644
 
 
 def test_many_writers_at_once_leave_one_whole_cell(tmp_path):
-    path = tmp_path / "cell.npz"
+    path = tmp_path / "curves.npz"
     threads = [
-        threading.Thread(target=files.write_cell, args=(path, ARRAYS, SETTINGS)) for _ in range(8)
+        threading.Thread(target=files.write_arrays, args=(path, ARRAYS, SETTINGS)) for _ in range(8)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert files.read_cell(path, SETTINGS) is not None
-    assert [p.name for p in tmp_path.iterdir()] == ["cell.npz"]
+    assert files.read_arrays(path, SETTINGS) is not None
+    assert [p.name for p in tmp_path.iterdir()] == ["curves.npz"]
 
 
 def test_settings_file_guards_a_directory(tmp_path):

@@ -9,8 +9,8 @@ import pytest
 import scipy.stats
 
 from qduet.cli import main
-from qduet.paper.certificate import admit
-from qduet.paper.certificate.overall import aggregates, collections
+from qduet.paper.admission import admit
+from qduet.paper.overall import aggregates, collections
 from qduet.results import published, runs
 from qduet.show.figures.minatar import curves_figure, figures, summary_figure
 

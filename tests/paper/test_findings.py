@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from qduet.paper.figures import FIGURES
-from qduet.paper.findings import NAMES, _scatter, findings
+from qduet.paper.findings import _NAMES, _scatter, findings
 from qduet.show.figures.style import LABELS
 from qduet.tabular.rules import RULES
 from qduet.tabular.running import Results
@@ -43,7 +43,7 @@ def made_up(figure, level, rates=None, diverged=(), scatter=None):
 
 
 def test_rules_are_called_what_they_are_called_in_figures():
-    assert NAMES.items() <= LABELS.items()
+    assert _NAMES.items() <= LABELS.items()
 
 
 def verdict(verdicts, words):

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from qduet.core.errors import InputError
-from qduet.results import published, runs
+from qduet.results import compare, published, runs
 from qduet.results.comparison import Resampling, collect, normalised, sources, summarise
 from qduet.results.comparison.by_game import area
 
@@ -305,3 +305,13 @@ def test_only_games_of_the_published_scores_are_normalised(tmp_path, version):
     env = f"MinAtar/Breakout-{version}"
     planted.game(tmp_path, "Breakout", np.random.default_rng(5), env=env)
     assert bool(normalised(collect(sources(str(tmp_path))))) == (version == "v1")
+
+
+def test_compare_collects_and_summarises(tmp_path):
+    a, b = write(tmp_path / "a", ["rdq"]), write(tmp_path / "b", ["dqn"])
+    found = compare(a, f"second={b}", at=10, baseline="rdq", resampling=FAST)
+    assert found.collection.agents == ("rdq", "dqn@second")
+    assert found.collection.at == 10
+    assert [(pair.x, pair.y) for pair in found.pairs] == [("dqn@second", "rdq")]
+    assert found.agents == summarise(gather(a, f"second={b}", at=10), FAST).agents
+    assert any(note.startswith("Fewer than 10 seeds") for note in found.notes)

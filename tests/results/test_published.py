@@ -10,7 +10,7 @@ import pytest
 from qduet.core.errors import InputError
 from qduet.results import published, runs
 
-SOURCE = importlib.resources.files("qduet") / "data"
+SOURCE = importlib.resources.files("qduet.results") / "data"
 
 # Mean and 1.96 standard errors at 10M steps, computed from the release before this package existed.
 FINAL = {

@@ -1,12 +1,12 @@
-"""docs/results.md and the tables of docs/differences.md, from whole experiments run here.
+"""The rows of |A| = 2 in docs/results.md and docs/differences.md, from experiments run here.
 
-At the paper's scale, 100 seeds × 20,000 steps × 61 step sizes, under both protocols: two minutes of
-processor time. A number on a page may differ by one in its last digit, as processors round
-differently.
+At the paper's scale otherwise: 100 seeds × 20,000 steps × 61 step sizes, under both protocols. A
+number on a page may differ by one in its last digit, as processors round differently.
 """
 
 import dataclasses
 import re
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -18,25 +18,30 @@ from qduet.tabular.running import run
 from qduet.tabular.summary import summarise_all
 
 DOCS = Path(__file__).parents[2] / "docs"
+SIZE = 2
+"""The number of actions that is run."""
 NUMBER = re.compile(r"[−+-]?\d[\d,]*(?:\.\d+)?")
 
 
 @pytest.fixture(scope="module")
 def summaries(tmp_path_factory):
-    """By protocol and figure, then |A| and rule; of what the pages have."""
+    """By protocol and figure, then rule."""
     found = {}
-    for protocol in ("paper", "reference"):
-        for name in ("figure2", "figure3", "figure5", "figure5-soft"):
-            experiment = dataclasses.replace(FIGURES[name], protocol=protocol)
-            if protocol == "reference" or name == "figure5-soft":
-                experiment = dataclasses.replace(experiment, actions=(2, 10, 18))
-            where = tmp_path_factory.mktemp("results")
-            found[protocol, name] = summarise_all(run(experiment, where))
+    for protocol, (name, figure) in product(("paper", "reference"), FIGURES.items()):
+        experiment = dataclasses.replace(figure, protocol=protocol, actions=(SIZE,))
+        results = run(experiment, tmp_path_factory.mktemp("results"))
+        found[protocol, name] = summarise_all(results)[SIZE]
     return found
 
 
+def row_of_size(heading):
+    """The entries of the row of |A| = 2 in the table of results.md that begins with `heading`."""
+    (row,) = [row[1:] for row in rows("results.md", heading) if row[0] == str(SIZE)]
+    return row
+
+
 def rows(page, heading):
-    """The cells of the table whose first line is `heading`, as lists of text."""
+    """The entries of the table whose first line begins with `heading`, as lists of text."""
     lines = (DOCS / page).read_text(encoding="utf-8").splitlines()
     (start,) = [i for i, line in enumerate(lines) if line.startswith(heading)]
     found = []
@@ -69,65 +74,53 @@ def best_at_one(summary):
     return rest
 
 
+def assert_row(heading, expected):
+    for told, here in zip(row_of_size(heading), expected, strict=True):
+        assert_same(told, here)
+
+
 def test_figure2(summaries):
-    for row in rows("results.md", "| \\|A\\| | Expected Sarsa"):
-        by_rule = summaries["paper", "figure2"][int(row[0])]
-        sarsa, qv = by_rule["expected_sarsa"], by_rule["qv_learning"]
-        difference = paired_difference(qv.best_aucs, sarsa.best_aucs)
-        here = [*best_at_one(sarsa), *best(qv), str(difference)]
-        for cell, expected in zip(row[1:], here, strict=True):
-            assert_same(cell, expected)
+    by_rule = summaries["paper", "figure2"]
+    sarsa, qv = by_rule["expected_sarsa"], by_rule["qv_learning"]
+    difference = paired_difference(qv.best_aucs, sarsa.best_aucs)
+    assert_row("| \\|A\\| | Expected Sarsa", [*best_at_one(sarsa), *best(qv), str(difference)])
 
 
 def test_figure3(summaries):
-    for row in rows("results.md", "| \\|A\\| | Q-learning: AUC | final error | QVMAX"):
-        by_rule = summaries["paper", "figure3"][int(row[0])]
-        here = [x for r in ("q_learning", "qvmax", "bc_qvmax") for x in best_at_one(by_rule[r])]
-        for cell, expected in zip(row[1:], here, strict=True):
-            assert_same(cell, expected)
+    by_rule = summaries["paper", "figure3"]
+    here = [x for r in ("q_learning", "qvmax", "bc_qvmax") for x in best_at_one(by_rule[r])]
+    assert_row("| \\|A\\| | Q-learning: AUC | final error | QVMAX", here)
 
 
 def test_figure5(summaries):
-    for row in rows("results.md", "| \\|A\\| | Q-learning (α = 1): AUC | Dueling"):
-        by_rule = summaries["paper", "figure5"][int(row[0])]
-        q, dueling, hard = (by_rule[rule] for rule in ("q_learning", "dueling_q", "hard_rdq"))
-        apart = best_difference(hard.aucs, dueling.aucs, np.random.default_rng(0))
-        here = [
-            best_at_one(q)[0],
-            *best(dueling),
-            *best(hard),
-            " ".join(f"{x:+.2f}" for x in apart),
-        ]
-        for cell, expected in zip(row[1:], here, strict=True):
-            assert_same(cell, expected)
+    by_rule = summaries["paper", "figure5"]
+    q, dueling, hard = (by_rule[rule] for rule in ("q_learning", "dueling_q", "hard_rdq"))
+    apart = best_difference(hard.aucs, dueling.aucs, np.random.default_rng(0))
+    interval = " ".join(f"{x:+.2f}" for x in apart)
+    here = [best_at_one(q)[0], *best(dueling), *best(hard), interval]
+    assert_row("| \\|A\\| | Q-learning (α = 1): AUC | Dueling", here)
 
 
 def test_the_least_step_sizes_with_a_diverged_run(summaries):
-    for row in rows("results.md", "| \\|A\\| | Dueling: least α"):
-        for told, rule in zip(row[1:], ("dueling_q", "hard_rdq"), strict=True):
-            summary = summaries["paper", "figure5"][int(row[0])][rule]
-            sizes, counts = summary.step_sizes, summary.diverged
-            first = min(np.flatnonzero(counts), key=lambda k: sizes[k])
-            assert_same(told, f"{sizes[first]:.3f} ({counts[first]})")
+    here = []
+    for rule in ("dueling_q", "hard_rdq"):
+        summary = summaries["paper", "figure5"][rule]
+        sizes, counts = summary.step_sizes, summary.diverged
+        first = min(np.flatnonzero(counts), key=lambda k: sizes[k])
+        here.append(f"{sizes[first]:.3f} ({counts[first]})")
+    assert_row("| \\|A\\| | Dueling: least α", here)
 
 
 def test_figure5_with_soft_rdq(summaries):
     rules = ("hard_rdq", "soft_rdq-beta-1e-05", "soft_rdq-beta-0.0001", "soft_rdq-beta-0.001")
-    for row in rows("results.md", "| \\|A\\| | Hard RDQ | Soft RDQ"):
-        for told, rule in zip(row[1:], rules, strict=True):
-            summary = summaries["paper", "figure5-soft"][int(row[0])][rule]
-            assert_same(told, f"{summary.best.auc} ({summary.final_error.mean:.1f})")
+    by_rule = summaries["paper", "figure5-soft"]
+    here = [f"{by_rule[r].best.auc} ({by_rule[r].final_error.mean:.1f})" for r in rules]
+    assert_row("| \\|A\\| | Hard RDQ | Soft RDQ", here)
 
 
 def test_what_the_protocols_do_to_tables(summaries):
-    for figure, rule, *told in rows("differences.md", "| figure | rule |"):
+    for figure, rule, told, *_ in rows("differences.md", "| figure | rule |"):
         paper, reference = (
-            [
-                *(summaries[protocol, figure][n][rule].best.auc.mean for n in (2, 10, 18)),
-                summaries[protocol, figure][18][rule].final_error.mean,
-                summaries[protocol, figure][18][rule].best.auc.half_width,
-            ]
-            for protocol in ("paper", "reference")
+            summaries[protocol, figure][rule].best.auc.mean for protocol in ("paper", "reference")
         )
-        for cell, before, after in zip(told, paper, reference, strict=True):
-            assert_same(cell, f"{before:.2f} → {after:.2f}")
+        assert_same(told, f"{paper:.2f} → {reference:.2f}")

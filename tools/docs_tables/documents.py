@@ -59,7 +59,7 @@ def digest(results: Path) -> str:
 def draw(root: Path) -> list[Path]:
     """Draws the pictures of the documentation, and returns where."""
     from docs_tables.picture import protocols_figure
-    from qduet.paper.certificate import admit
+    from qduet.paper.admission import admit
     from qduet.show.figures.minatar import figures
     from qduet.show.figures.style import house_style
 

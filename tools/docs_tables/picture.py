@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from docs_tables.protocols import WORDS, Shift
-from qduet.paper.certificate.tables import AGENTS
 from qduet.results import published
 from qduet.stats import Interval
 
@@ -40,7 +39,7 @@ def protocols_figure(paper: Sequence[Shift], ablation: Sequence[Shift]) -> "Figu
 
     rows: dict[tuple[str, str | None], Row] = {}
     for agent in published.AGENTS:
-        rows[agent, None] = Row(f"{AGENTS[agent]}: all", agent, whole=True)
+        rows[agent, None] = Row(f"{published.AGENT_NAMES[agent]}: all", agent, whole=True)
         for changed, text in ALONE.items():
             if agent != "dqn" or changed != WORDS["shared_bias"]:  # which DQN has not
                 rows[agent, changed] = Row(text, agent)

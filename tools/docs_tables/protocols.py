@@ -11,16 +11,17 @@ interval, p-values Holm-corrected.
 import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from qduet.deep.agents import PROTOCOLS, make_agent
-from qduet.paper.certificate.cells import Cell, holm_among, measure
-from qduet.paper.certificate.claims import signed
-from qduet.paper.certificate.tables import AGENTS, NOT_YET, Table
+from qduet.paper.agreement import Cell, holm_among, measure
+from qduet.paper.certificate_tables import NOT_YET, Table
+from qduet.paper.claims import signed
 from qduet.results import published
-from qduet.results.published import title
+from qduet.results.published import AGENT_NAMES, title
 from qduet.results.runs import Runs
 from qduet.stats import Interval, mean_interval, welch_interval, welch_test
 
@@ -31,12 +32,17 @@ class Shift(NamedTuple):
     game: str
     agent: str
     changed: str
+    """Which settings, in words."""
     step: int
+    """The training step of the comparison."""
     before: Interval
     """With ``protocol=reference``."""
     after: Interval
+    """With the changed settings."""
     difference: Interval
+    """`after` − `before`, with Welch's interval."""
     p_value: float
+    """Of equal means, Holm-corrected."""
     spread: float
     """Published standard deviation over seeds."""
     left: Interval | None
@@ -115,7 +121,7 @@ def protocols_table(found: Sequence[Shift], cells: Sequence[Cell]) -> Table:
     rows = [
         (
             title(game),
-            AGENTS[agent],
+            AGENT_NAMES[agent],
             *_numbers(there.get((game, agent))),
             judged.get((game, agent), "–"),
         )
@@ -138,11 +144,9 @@ def leads_table(reference: Sequence[Runs], paper: Sequence[Runs]) -> Table:
                 step = min(r[game].config["steps"] for r in (before, after)) if there else 0
                 row.append(_lead(whose[game], other, step) if there else NOT_YET)
         rows.append(tuple(row))
-    told = [f"RDQ − {AGENTS[other]}, {p}" for other in ("dueling_dqn", "dqn") for p in _BOTH]
-    return Table("Leads", ("game", *told), rows)
-
-
-_BOTH = ("reference", "paper")
+    names = product(("dueling_dqn", "dqn"), ("reference", "paper"))
+    headings = [f"RDQ − {AGENT_NAMES[other]}, {protocol}" for other, protocol in names]
+    return Table("Leads", ("game", *headings), rows)
 
 
 def _lead(runs: Runs, other: str, step: int) -> str:
@@ -156,10 +160,10 @@ def ablation_table(found: Sequence[Shift]) -> Table:
     """One row per changed agent and game; none without data."""
     order = {name: i for i, name in enumerate((*published.GAMES, *published.AGENTS))}
     ordered = sorted(found, key=lambda s: (order[s.game], order[s.agent], s.changed))
-    rows = [
-        (title(s.game), AGENTS[s.agent], s.changed, *_numbers(s), signed(s.left) if s.left else "–")
-        for s in ordered
-    ]
+    rows = []
+    for s in ordered:
+        left = signed(s.left) if s.left else "–"
+        rows.append((title(s.game), AGENT_NAMES[s.agent], s.changed, *_numbers(s), left))
     headings = ("game", "agent", "changed", "reference", "changed to", "difference")
     tests = ("in published sd", "p (equal, Holm)", "left to paper")
     return Table("Ablation", (*headings, *tests), rows or [("–", "–", NOT_YET, *("–",) * 6)])

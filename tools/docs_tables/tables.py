@@ -18,12 +18,10 @@ from docs_tables.protocols import (
 )
 from docs_tables.values import published_table, values_table
 from qduet import stats
-from qduet.paper.certificate import Cell, Certificate, admit, certify, compare_cells
-from qduet.paper.certificate.admission import check_whole
-from qduet.paper.certificate.claims import FAILS, HOLDS, MINATAR, UNDECIDED, rdq_outperforms
-from qduet.paper.certificate.overall import aggregates, collections
-from qduet.paper.certificate.tables import (
-    AGENTS,
+from qduet.paper.admission import admit, check_complete
+from qduet.paper.agreement import Cell, compare_cells
+from qduet.paper.certificate import Certificate, certify
+from qduet.paper.certificate_tables import (
     NOT_YET,
     Table,
     all_cells_table,
@@ -31,8 +29,10 @@ from qduet.paper.certificate.tables import (
     sentences,
     sources_table,
 )
+from qduet.paper.claims import FAILS, HOLDS, MINATAR, UNDECIDED, rdq_outperforms
+from qduet.paper.overall import aggregates, collections
 from qduet.results import published
-from qduet.results.published import title
+from qduet.results.published import AGENT_NAMES, title
 from qduet.results.runs import Runs, find, load
 
 FIGURE6, VALIDATION, PAPER, ABLATION = "figure6", "validation", "paper-protocol", "ablation"
@@ -79,16 +79,17 @@ def protocols(results: Path) -> tuple[list[Runs], list[Runs], list[Runs]]:
 
 def certificate(directory: Path) -> Certificate:
     """The certificate of what a directory holds, without the claims that need no runs."""
-    whole = certify(_there(directory))
+    whole = certify(_with_runs(directory))
     return whole._replace(claims=tuple(c for c in whole.claims if c.where == MINATAR))
 
 
-def _there(directory: Path) -> list[Path]:
+def _with_runs(directory: Path) -> list[Path]:
+    """The directory in a list, which is empty if it holds no runs."""
     return [directory] if any(directory.glob("*/config.json")) else []
 
 
 def _runs(directory: Path, *, protocol: str = "reference") -> list[Runs]:
-    return admit(_there(directory), protocol=protocol)
+    return admit(_with_runs(directory), protocol=protocol)
 
 
 def _judged(runs: list[Runs]) -> list[Cell]:
@@ -97,10 +98,10 @@ def _judged(runs: list[Runs]) -> list[Cell]:
 
 def _ablation(directory: Path) -> list[Runs]:
     """Runs of any settings: ``ablation/NAME/`` or ``ablation/NAME/GAME/``."""
-    places = [directory, *sorted(path for path in directory.glob("*") if path.is_dir())]
-    found = [load(path) for path in find([p for p in places if _there(p)])]
+    folders = [directory, *sorted(path for path in directory.glob("*") if path.is_dir())]
+    found = [load(path) for path in find([p for p in folders if _with_runs(p)])]
     for runs in found:
-        check_whole(runs)
+        check_complete(runs)
     return found
 
 
@@ -129,7 +130,7 @@ def verdicts_table(certificate: Certificate) -> Table:
                 text = f"{cell.theirs.mean:.1f} → {cell.ours.mean:.1f}: {cell.verdict}"
             row.append(text)
         rows.append(tuple(row))
-    return Table("Certificate", ("game", *AGENTS.values()), rows)
+    return Table("Certificate", ("game", *AGENT_NAMES.values()), rows)
 
 
 def rdq_table(certificate: Certificate) -> Table:
@@ -142,10 +143,10 @@ def rdq_table(certificate: Certificate) -> Table:
         row = [title(game)]
         for other in others:
             claim = found[rdq_outperforms(game, other)]
-            told = claim.verdict in words
-            row.append(f"{claim.ours}: {words[claim.verdict]}" if told else NOT_YET)
+            tested = claim.verdict in words
+            row.append(f"{claim.ours}: {words[claim.verdict]}" if tested else NOT_YET)
         rows.append(tuple(row))
-    return Table("RDQ", ("game", *(f"RDQ − {AGENTS[other]}" for other in others)), rows)
+    return Table("RDQ", ("game", *(f"RDQ − {AGENT_NAMES[other]}" for other in others)), rows)
 
 
 def overall_table(runs: list[Runs]) -> Table:
@@ -155,18 +156,18 @@ def overall_table(runs: list[Runs]) -> Table:
     rows = []
     for i, line in enumerate(shown.iqm):
         own = _last(mine.iqm[i].y) if mine else NOT_YET
-        rows.append((f"IQM of {AGENTS[line.agent]}", _last(line.y), own))
+        rows.append((f"IQM of {AGENT_NAMES[line.agent]}", _last(line.y), own))
     for i, (x, y, chance) in enumerate(shown.improvement):
-        own = _told(mine.improvement[i].improvement) if mine else NOT_YET
-        rows.append((f"P({AGENTS[x]} > {AGENTS[y]})", _told(chance), own))
+        own = _bracketed(mine.improvement[i].improvement) if mine else NOT_YET
+        rows.append((f"P({AGENT_NAMES[x]} > {AGENT_NAMES[y]})", _bracketed(chance), own))
     games = ", ".join(map(title, theirs.games))
     return Table("Over games", (f"{games}, at step {theirs.at:,}", "published", "ours"), rows)
 
 
 def _last(estimate: stats.Estimate) -> str:
-    return _told(stats.Estimate(*(np.asarray(bound)[-1] for bound in estimate)))
+    return _bracketed(stats.Estimate(*(np.asarray(bound)[-1] for bound in estimate)))
 
 
-def _told(estimate: stats.Estimate) -> str:
+def _bracketed(estimate: stats.Estimate) -> str:
     value, low, high = (float(bound) for bound in estimate)
     return f"{value:.3f} [{low:.3f}, {high:.3f}]"

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from qduet.paper.certificate.cells import measure
-from qduet.paper.certificate.claims import signed
-from qduet.paper.certificate.tables import AGENTS, NOT_YET, Table
+from qduet.paper.agreement import measure
+from qduet.paper.certificate_tables import NOT_YET, Table
+from qduet.paper.claims import signed
 from qduet.results import published
-from qduet.results.published import title
+from qduet.results.published import AGENT_NAMES, title
 from qduet.results.runs import Runs, Scores
 from qduet.stats import mean_interval, welch_interval, welch_test
 
@@ -32,7 +32,7 @@ def values_table(runs: Sequence[Runs], step: int) -> Table:
         for agent in published.AGENTS:
             theirs = measure(published.scores(game, agent, "q_value_mean"), "return", step)
             ours = _compared(there[game], agent, theirs, step) if game in there else NONE
-            rows.append((title(game), AGENTS[agent], str(mean_interval(theirs)), *ours))
+            rows.append((title(game), AGENT_NAMES[agent], str(mean_interval(theirs)), *ours))
     return Table("Predicted values", (*HEADINGS, *UNCENTRED), rows)
 
 
@@ -62,4 +62,4 @@ def published_table(step: int) -> Table:
             )
             row.append(signed(mean_interval(evaluated - trained)))
         rows.append(tuple(row))
-    return Table("Published values", ("game", *AGENTS.values()), rows)
+    return Table("Published values", ("game", *AGENT_NAMES.values()), rows)

@@ -1,4 +1,4 @@
-"""What `qduet bench` measures, one module for each section.
+"""What ``qduet bench`` measures, one module for each section: `tabular`, `minatar`, `deep`.
 
 A section holds `DESCRIPTION` (one line), `add_arguments(parser)` for its options, `measure(args)`,
 which yields readings (NamedTuples of plain values) as they are taken, and `show(readings)`, which

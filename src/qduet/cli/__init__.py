@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import qduet
-from qduet.cli.interrupts import insistent
+from qduet.cli.interrupts import interrupts_raised_again
 from qduet.core.errors import InputError, out_of_memory, unknown_name
 
 FAULT = 70
@@ -43,7 +43,7 @@ RESUMABLE = {"reproduce", "train"}
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line, and that takes no option for another."""
+    """An argument parser whose errors are one line, and that accepts no abbreviated options."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, **options)  # --seed 3 is not --seeds 3
@@ -74,7 +74,7 @@ def _command_parser(name: str) -> Parser:
 
 
 def _import(modules: Sequence[str]) -> None:
-    """Imports the user's modules; as with ``python -m``, the current directory is looked in."""
+    """Imports the user's modules, also from the current directory, as ``python -m`` does."""
     if modules and os.getcwd() not in sys.path:
         sys.path.insert(0, os.getcwd())
     for name in modules:
@@ -89,8 +89,7 @@ def _import(modules: Sequence[str]) -> None:
             ) from None
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line `argv` and returns its exit code."""
+def _top_parser() -> Parser:
     parser = Parser(
         prog="qduet",
         description="TD methods that learn two value functions together.",
@@ -108,6 +107,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("command", metavar="COMMAND", nargs="?")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line `argv` and returns its exit code."""
+    parser = _top_parser()
     top = parser.parse_args(argv)
     try:
         if top.command is None:
@@ -117,7 +122,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _import(top.modules)
         args = _command_parser(top.command).parse_args(top.arguments)
         code = args.run(args)
-        sys.stdout.flush()  # here, so that a reader that has gone is noticed here
+        sys.stdout.flush()  # a closed pipe is noticed here, and not at exit
         return code
     except InputError as error:
         return _refuse(top.command, str(error))
@@ -142,7 +147,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         reason = str(error).splitlines()[0] if str(error) else "no more is left"
         return _refuse(top.command, f"not enough memory ({reason}); ask for less at once")
     except SystemExit as error:
-        if isinstance(error.__context__, BrokenPipeError):  # what rich makes of one
+        if isinstance(error.__context__, BrokenPipeError):  # rich turns one into an exit
             return 141
         raise
 
@@ -153,8 +158,8 @@ def _refuse(name: str, message: str) -> int:
 
 
 def _discard_output() -> None:
-    """What is still buffered goes nowhere, so that the flush at exit does not fail as well."""
-    with contextlib.suppress(OSError, ValueError):  # where it is no file there is nothing to do
+    """Sends buffered output to /dev/null, so that the flush at exit does not fail as well."""
+    with contextlib.suppress(OSError, ValueError):  # standard output may be no file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -162,9 +167,9 @@ def command() -> NoReturn:
     """Runs the command line of this process, and ends it."""
     if sys.stdout is None:  # the caller has closed it
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-    if isinstance(sys.stdout, io.TextIOWrapper):  # γ and ± where only ASCII is spoken
+    if isinstance(sys.stdout, io.TextIOWrapper):  # γ and ± where the encoding is ASCII
         sys.stdout.reconfigure(errors="replace")
-    with insistent():
+    with interrupts_raised_again():
         try:
             code = main()
         except Exception:  # not Python's code 1, which is an answer of qduet certify

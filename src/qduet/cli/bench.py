@@ -3,7 +3,7 @@
 import argparse
 import importlib
 import math
-import platform
+import os
 import sys
 from types import ModuleType
 from typing import Any
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measures one section and prints what it found."""
+    """Measures one section and prints its readings."""
     check(args)
     measured = section(args.section)
     readings: list[Any] = []
@@ -65,19 +65,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def check(args: argparse.Namespace) -> None:
-    """`InputError` for an option of another section, which would change nothing."""
+    """Refuses an option of another section, which would be ignored."""
     own = _options(args.section)
     for other in SECTIONS:
         for name, default in _options(other).items():
             if name not in own and getattr(args, name) != default:
                 raise InputError(
-                    f"--{name} is of no use to --{args.section}, which would be measured: leave "
-                    f"it out, or measure --{other}"
+                    f"--{name} is an option of --{other}, but --{args.section} would be measured: "
+                    f"leave it out, or measure --{other}"
                 )
 
 
 def _options(name: str) -> dict[str, Any]:
-    """The options that mean something for a section, and their defaults."""
+    """The options of a section, and their defaults."""
     parser = argparse.ArgumentParser(add_help=False)
     section(name).add_arguments(parser)
     return {**vars(parser.parse_args([])), **({"games": None} if name in WITH_GAMES else {})}
@@ -85,21 +85,14 @@ def _options(name: str) -> dict[str, Any]:
 
 def document(name: str, readings: list[Any]) -> dict[str, Any]:
     """The JSON document: the machine and every reading."""
-    import os
-
     import jax
 
-    import qduet
-    from qduet.core.provenance import commit
+    from qduet.core.provenance import provenance
 
     return {
         "section": name,
-        "qduet": qduet.__version__,
-        "jax": jax.__version__,
-        "commit": commit(),
-        "python": platform.python_version(),
-        "device": jax.devices()[0].device_kind,
-        "platform": jax.devices()[0].platform,
+        **provenance(),
+        "platform": jax.default_backend(),
         "cpu_cores": os.cpu_count(),
         "readings": [reading._asdict() for reading in readings],
     }

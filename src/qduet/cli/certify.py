@@ -4,14 +4,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from qduet.cli.options import add_json, place, print_json, whole
+from qduet.cli.options import add_json, nonempty_path, print_json, whole
 from qduet.core.errors import InputError
 from qduet.core.files import write_atomically
-from qduet.paper.certificate import Certificate, certify
-from qduet.paper.certificate.claims import CORRECTED, FAILS, HOLDS, UNDECIDED
-from qduet.paper.certificate.document import as_document
-from qduet.paper.certificate.tables import certificate_tables, explanation, markdown, sentences
-from qduet.results.runs import left_out
+from qduet.paper.certificate import Certificate, as_document, certify
+from qduet.paper.certificate_tables import certificate_tables, explanation, markdown, sentences
+from qduet.paper.claims import CORRECTED, FAILS, HOLDS, UNDECIDED
+from qduet.results.runs import note_on_runs_below
 
 EXAMPLE = """qduet certify results/figure6
 qduet certify out/breakout out/freeway --at 1_000_000 --markdown certificate.md
@@ -21,7 +20,7 @@ EXIT_CODES = """exit codes:
   0  nothing differs from the published scores, and no claim of the paper is refuted
   1  something differs, or a claim does not hold
   2  the runs cannot be certified, or the command line is wrong
-  70 an error of qduet itself, told by a traceback"""
+  70 an error of qduet itself, with a traceback"""
 
 COLOURS = {
     "agree": "green",
@@ -38,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "directories",
         nargs="+",
-        type=place,
+        type=nonempty_path,
         metavar="DIR",
         help="of qduet train --protocol reference, one per game, or one that holds several",
     )
@@ -47,11 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--reproduced",
-        type=place,
+        type=nonempty_path,
         metavar="DIR",
         help="of qduet reproduce, for the claims on tables and theory (default: out, if it exists)",
     )
-    parser.add_argument("--markdown", type=place, metavar="FILE", help="write it there as well")
+    parser.add_argument(
+        "--markdown", type=nonempty_path, metavar="FILE", help="write it there as well"
+    )
     add_json(parser)
     parser.epilog = f"{EXIT_CODES}\n\n{parser.epilog}"
 
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--reproduced {args.reproduced}: there is no such directory")
     reproduced = args.reproduced or (Path("out") if Path("out").is_dir() else None)
     certificate = certify(args.directories, step=args.at, reproduced=reproduced)
-    for note in filter(None, map(left_out, args.directories)):
+    for note in filter(None, map(note_on_runs_below, args.directories)):
         print(f"qduet certify: {note}", file=sys.stderr)
     if args.markdown is not None:
         write_atomically(args.markdown, markdown(certificate).encode())

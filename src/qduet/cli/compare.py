@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qduet import stats
-from qduet.cli.options import add_json, place, print_json, whole
+from qduet.cli.options import add_json, nonempty_path, print_json, whole
 from qduet.core.files import check_writable
-from qduet.results import comparison, published
-from qduet.results.comparison import Collection, Resampling, Summary, collect, sources, summarise
+from qduet.results import published
+from qduet.results.comparison import METRICS, Resampling, Summary, compare, unit
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,10 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--metric",
         default="return_mean",
-        help=f"column to compare (default return_mean): {', '.join(comparison.METRICS)}",
+        help=f"column to compare (default return_mean): {', '.join(METRICS)}",
     )
     parser.add_argument("--baseline", metavar="AGENT", help="compare each agent with this one only")
-    parser.add_argument("--figures", type=place, metavar="DIR", help="draw figures there")
+    parser.add_argument("--figures", type=nonempty_path, metavar="DIR", help="draw figures there")
     parser.add_argument(
         "--resamples",
         type=whole(100),
@@ -55,16 +55,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Collects, computes, prints."""
-    given = [source for text in args.directories for source in sources(text)]
-    collection = collect(given, metric=args.metric, at=args.at)
+    """Compares, draws and prints."""
     resampling = Resampling(args.seed, args.resamples)
-    summary = summarise(collection, resampling, baseline=args.baseline)
-    paths = draw(collection, summary, args.figures) if args.figures else []
+    summary = compare(
+        *args.directories,
+        metric=args.metric,
+        at=args.at,
+        baseline=args.baseline,
+        resampling=resampling,
+    )
+    paths = draw(summary, args.figures) if args.figures else []
     if args.json:
-        print_json(document(collection, summary, resampling))
+        print_json(document(summary, resampling))
     else:
-        show(collection, summary)
+        show(summary)
     if paths:
         print(
             f"wrote {', '.join(str(path) for path in paths if path.suffix == '.png')} "
@@ -74,26 +78,27 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def draw(collection: Collection, summary: Summary, directory: Path) -> list[Path]:
+def draw(summary: Summary, directory: Path) -> list[Path]:
     """Writes the figures; returns their paths."""
     from qduet.show.figures.comparison import figures
     from qduet.show.figures.style import save
 
     check_writable(directory)
-    drawn = figures(collection, summary)
+    drawn = figures(summary.collection, summary)
     return [path for stem, figure in drawn.items() for path in save(figure, directory / stem)]
 
 
-def document(collection: Collection, summary: Summary, resampling: Resampling) -> dict[str, Any]:
+def document(summary: Summary, resampling: Resampling) -> dict[str, Any]:
     """The JSON document."""
-    units = {game: comparison.unit(game) for game in collection.games} if summary.overall else None
+    collection = summary.collection
+    units = {game: unit(game) for game in collection.games} if summary.overall else None
     return {
         "metric": collection.metric,
         "step": collection.at,
         "steps": collection.steps,
         "games": collection.games,
         "agents": collection.agents,
-        "notes": _notes(collection),
+        "notes": summary.notes,
         "level": 0.95,
         "resampling": resampling,
         "return_with_normalised_score_1": units,
@@ -106,33 +111,29 @@ def document(collection: Collection, summary: Summary, resampling: Resampling) -
     }
 
 
-def _notes(collection: Collection) -> list[str]:
-    """What a reader must know of the runs, and of the intervals."""
-    return [*collection.notes, *comparison.note_on_intervals(collection)]
-
-
 # --- Tables --------------------------------------------------------------------------------------
 
 
-def show(collection: Collection, summary: Summary) -> None:
+def show(summary: Summary) -> None:
     """Prints the tables."""
     from rich.console import Console
 
     console = Console(width=None if sys.stdout.isatty() else 150, highlight=False)
-    _show_agents(console, collection, summary)
+    _show_agents(console, summary)
     if summary.pairs:
         _show_pairs(console, summary)
     if summary.overall:
-        _show_overall(console, collection, summary)
-    if summary.overall_pairs and len(collection.games) > 1:
+        _show_overall(console, summary)
+    if summary.overall_pairs and len(summary.collection.games) > 1:
         rows = [[f"{p.x} > {p.y}", _bracketed(p.improvement)] for p in summary.overall_pairs]
         _table(console, "Averaged over games", ["", "P(X > Y)"], rows)
-    for note in _notes(collection):
+    for note in summary.notes:
         console.print(f"Note: {note}", markup=False)
     console.print("docs/comparing.md says what each number means.", style="dim")
 
 
-def _show_agents(console: "Console", collection: Collection, summary: Summary) -> None:
+def _show_agents(console: "Console", summary: Summary) -> None:
+    collection = summary.collection
     title = f"{collection.metric} at step {collection.at:,}, 95 % intervals over seeds"
     headings = ["game", "agent", "seeds", "mean", "median", "IQM", "mean over training"]
     rows = [
@@ -156,8 +157,9 @@ def _show_pairs(console: "Console", summary: Summary) -> None:
     _table(console, title, headings, rows)
 
 
-def _show_overall(console: "Console", collection: Collection, summary: Summary) -> None:
-    games = "1 game" if len(collection.games) == 1 else f"{len(collection.games)} games"
+def _show_overall(console: "Console", summary: Summary) -> None:
+    count = len(summary.collection.games)
+    games = "1 game" if count == 1 else f"{count} games"
     title = f"{games}, normalised scores (1 = published DQN at 10M steps), bootstrap intervals"
     headings = ["agent", "IQM", "mean", "IQM of mean over training"]
     rows = [

@@ -1,72 +1,41 @@
-"""Ctrl-C that is not lost.
+"""Ctrl-C that is raised again when Python drops it.
 
-    with insistent():
+    with interrupts_raised_again():
         compute()
 
-Python raises `KeyboardInterrupt` wherever the main thread happens to be. In a function that C code
-has called, that code may drop the exception, and the program goes on. It happens in callbacks of
-the garbage collector (jax has one) and of weak references, often the first Python to run after a
-long wait in C, and while some of jax's modules are loaded.
+Python raises `KeyboardInterrupt` wherever the main thread happens to be. In a callback of the
+garbage collector (jax has one), of a weak reference, or in ``__del__``, Python reports the
+exception to ``sys.unraisablehook`` and goes on. Here that hook sends the interrupt once more.
+
+Accepted: C code that drops an exception without telling Python, as some of jax's modules do while
+they are imported. The command then goes on, and Ctrl-C must be pressed again.
 """
 
+import _thread
 import contextlib
-import gc
-import signal
 import sys
-import weakref
+import threading
 from collections.abc import Iterator
-from types import FrameType
 
-PERIOD = 0.1
-"""Seconds until an interrupt that was dropped is raised again."""
+DELAY = 0.05
+"""Seconds until the interrupt is sent again: by then the callback that dropped it has ended."""
 
 
 @contextlib.contextmanager
-def insistent() -> Iterator[None]:
-    """Ctrl-C raises `KeyboardInterrupt`, again and again until that has left the block.
+def interrupts_raised_again() -> Iterator[None]:
+    """Within the block, a `KeyboardInterrupt` that Python could not raise is sent again."""
+    before, timers = sys.unraisablehook, []
 
-    Cleaning up on the way out is not disturbed, except by another Ctrl-C. For the main thread. A
-    process that ignores Ctrl-C, as under nohup, goes on ignoring it; without Unix's timers, Ctrl-C
-    is Python's own.
-    """
-    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN or not hasattr(signal, "setitimer"):
-        yield
-        return
-    inside = True
+    def hook(event: "sys.UnraisableHookArgs") -> None:
+        if not issubclass(event.exc_type, KeyboardInterrupt):
+            return before(event)
+        timers.append(threading.Timer(DELAY, _thread.interrupt_main))
+        timers[-1].start()
 
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        if inside:
-            signal.setitimer(signal.ITIMER_REAL, PERIOD)
-            again = number == signal.SIGALRM
-            if not (_in_callback(frame) or (again and _on_its_way())):
-                raise KeyboardInterrupt
-
-    numbers = (signal.SIGALRM, signal.SIGINT)
-    before = {number: signal.signal(number, interrupt) for number in numbers}
+    sys.unraisablehook = hook
     try:
         yield
     finally:
-        inside = False
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _in_callback(frame: FrameType | None) -> bool:
-    """Whether what is raised in `frame` is dropped, with a complaint on standard error."""
-    callbacks = {getattr(callback, "__code__", None) for callback in gc.callbacks}
-    while frame is not None:
-        code = frame.f_code
-        of_weak_reference = code.co_filename == weakref.__file__ and code.co_name == "remove"
-        if code in callbacks or of_weak_reference:
-            return True
-        frame = frame.f_back
-    return False
-
-
-def _on_its_way() -> bool:
-    """Whether this thread is in an ``except``, a ``finally`` or an exit on account of Ctrl-C."""
-    error = sys.exception()
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__context__
-    return error is not None
+        sys.unraisablehook = before
+        for timer in timers:
+            timer.cancel()

@@ -18,7 +18,7 @@ def whole(minimum: int, maximum: int = LARGEST) -> Callable[[str], int]:
     """An integer of at least `minimum`; ``20_000`` and ``2e4`` are both fine."""
 
     def parse(text: str) -> int:
-        value = _whole(text)
+        value = _integer(text)
         if value is not None and value > maximum:
             raise argparse.ArgumentTypeError(f"'{text}' is more than {maximum:,}")
         if value is None or value < minimum:
@@ -30,8 +30,8 @@ def whole(minimum: int, maximum: int = LARGEST) -> Callable[[str], int]:
     return parse
 
 
-def _whole(text: str) -> int | None:
-    """`text` as an integer, exactly; None if it is none."""
+def _integer(text: str) -> int | None:
+    """The integer that `text` stands for, exactly; None if it is not one."""
     with contextlib.suppress(ValueError):
         return int(text)
     with contextlib.suppress(ValueError, OverflowError):
@@ -61,8 +61,8 @@ def real(
     return parse
 
 
-def place(text: str) -> Path:
-    """A file or directory; not an empty text, which a script gives for want of a variable."""
+def nonempty_path(text: str) -> Path:
+    """A file or directory. An empty text (an unset variable in a script) is refused."""
     if not text:
         raise argparse.ArgumentTypeError("an empty text names no file or directory")
     return Path(text)
@@ -76,10 +76,10 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def add_out(parser: argparse.ArgumentParser, what: str, default: str | None = None) -> None:
-    """``--out``, `what` is written there, and its default."""
+    """``--out``: its help says `what` is written there, and the default."""
     shown = what if default is None else f"{what} (default {default})"
     parser.add_argument(
-        "--out", type=place, metavar="DIR", default=default and Path(default), help=shown
+        "--out", type=nonempty_path, metavar="DIR", default=default and Path(default), help=shown
     )
 
 

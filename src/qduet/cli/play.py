@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from qduet.cli.interrupts import insistent
-from qduet.cli.options import place, real, whole
+from qduet.cli.options import nonempty_path, real, whole
 from qduet.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,7 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=whole(0), help="the same seed and keys give the same game")
     parser.add_argument("--turn-based", action="store_true", help="wait for a key in every step")
-    parser.add_argument("--record", type=place, metavar="FILE.gif", help="write the play as a GIF")
+    parser.add_argument(
+        "--record", type=nonempty_path, metavar="FILE.gif", help="write the play as a GIF"
+    )
     parser.add_argument(
         "--palette", default="bright", help="bright (default) or original, the original's colours"
     )
@@ -188,7 +189,7 @@ def play(game: Game) -> None:
     game.record()
     paused = False
     leaving = contextlib.suppress(KeyboardInterrupt, EOFError)
-    with Terminal() as terminal, leaving, insistent():
+    with Terminal() as terminal, leaving:
         while True:
             keys = pressed(game, terminal, paused)
             if "q" in keys:

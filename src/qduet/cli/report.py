@@ -1,18 +1,18 @@
-"""``qduet report``: one self-contained page of everything in some directories."""
+"""``qduet report``: all results of some directories on one self-contained page."""
 
 import argparse
 import sys
 from pathlib import Path
 
-from qduet.cli.options import place
+from qduet.cli.options import nonempty_path
 from qduet.core.errors import InputError
 from qduet.core.files import write_atomically
 
 EXAMPLE = """qduet report                          # of out/ and results/, into report.html
 qduet report my_runs/ -o mine.html"""
 
-USUAL = (Path("out"), Path("results"))
-"""Where results lie unless something else is said."""
+DEFAULT = (Path("out"), Path("results"))
+"""The directories that are read if none is given."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,12 +20,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "directories",
         nargs="*",
-        type=place,
+        type=nonempty_path,
         metavar="DIR",
         help="of reproduce, theory --out, train or watch, in any mix (default: out, results)",
     )
     parser.add_argument(
-        "-o", "--out", type=place, default=Path("report.html"), metavar="FILE", help="report.html"
+        "-o",
+        "--out",
+        type=nonempty_path,
+        default=Path("report.html"),
+        metavar="FILE",
+        help="report.html",
     )
 
 
@@ -33,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     """Writes the page and says where it is."""
     from qduet.show.report import build
 
-    directories = args.directories or [path for path in USUAL if path.is_dir()]
+    directories = args.directories or [path for path in DEFAULT if path.is_dir()]
     if not directories:
         raise InputError("there is no out/ or results/ here: give the directories of your results")
     if args.out.is_dir():

@@ -12,11 +12,10 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from qduet.cli.options import add_out, place
+from qduet.cli.options import add_out, nonempty_path
 from qduet.core.errors import unknown_name
 from qduet.core.files import check_settings, check_writable, to_json, write_atomically
 from qduet.core.provenance import provenance, versions
-from qduet.paper.certificate import admit
 from qduet.paper.figures import FIGURES
 from qduet.paper.findings import Finding, findings
 from qduet.results.published import GAMES
@@ -33,7 +32,7 @@ EXAMPLE = """qduet reproduce
 qduet reproduce figure5 --scale smoke --out /tmp/try
 qduet reproduce figure2 figure3 --protocol reference --out out-reference"""
 
-SCALES = ("laptop", "paper", "smoke")
+SCALES = ("paper", "smoke")
 
 DRAWN: dict[str, Callable[[], Figure]] = {"figure1": figure1, "figure4": figure4}
 """Figures of the theory, which are drawn without an experiment."""
@@ -54,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scale",
         choices=SCALES,
-        default="laptop",
-        help="laptop and paper: the full tabular protocol; smoke: seconds, to see that it works",
+        default="paper",
+        help="paper: the full tabular protocol (default); smoke: seconds, to see that it works",
     )
     parser.add_argument(
         "--protocol",
@@ -65,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--deep-results",
-        type=place,
+        type=nonempty_path,
         metavar="DIR",
         help=f"of the runs of {MINATAR}, by qduet train --protocol reference (default: "
         f"{DEEP_RESULTS} here or beside the source; without it, the published curves alone)",
@@ -112,7 +111,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _deep_runs(directory: Path | None) -> list[Runs]:
-    """The runs that Figure 6 is drawn from: those asked for, or those of the repository."""
+    """The runs that Figure 6 is drawn from: those in `directory`, or those of the repository."""
+    from qduet.paper.admission import admit
+
     if directory is not None:
         return admit([directory])
     for root in (Path(), Path(__file__).parents[3]):
@@ -132,9 +133,9 @@ def _draw_minatar(runs: list[Runs], out: Path) -> None:
 def _reproduce(
     figure: TabularExperiment, out: Path, advance: Callable[[str, int, int], None], *, judged: bool
 ) -> list[Finding]:
-    """One figure: its cells, its summary, its drawing and, if `judged`, the paper's words on it.
+    """Computes, summarises and draws one figure; if `judged`, tests what the paper says of it.
 
-    A few seeds and steps can neither bear out nor refute what the paper says of the whole.
+    A smoke run has too few seeds and steps to be judged.
     """
     results = run_experiment(
         figure, out, on_progress=lambda actions, n: advance(figure.figure, actions, n)

@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 
 from qduet.cli.live import Display, latest, table
-from qduet.cli.options import add_json, add_out, place, print_json, real, whole
+from qduet.cli.options import add_json, add_out, nonempty_path, print_json, real, whole
 from qduet.cli.tracking import tracker
 from qduet.core.errors import InputError
 from qduet.core.provenance import provenance
@@ -124,7 +124,9 @@ def _add_ways(group: Any) -> None:
         action="store_true",
         help="keep the last one, so that a finished job can go on with more --steps",
     )
-    group.add_argument("--tensorboard", type=place, metavar="DIR", help="log evaluations there")
+    group.add_argument(
+        "--tensorboard", type=nonempty_path, metavar="DIR", help="log evaluations there"
+    )
     group.add_argument("--wandb", metavar="PROJECT", help="log evaluations to Weights & Biases")
     group.add_argument(
         "--commit", metavar="SHA", help="for the record, where qduet is not in a git checkout"

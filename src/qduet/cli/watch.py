@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qduet.cli.options import add_json, add_out, place, print_json, real, whole
+from qduet.cli.options import add_json, add_out, nonempty_path, print_json, real, whole
 from qduet.core.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ EXAMPLE = """qduet watch out/breakout --agent rdq --seed 3
 qduet watch out/breakout/weights/rdq-3.safetensors --episode-seed 7 --frames 500
 qduet watch out/watch/breakout-rdq-3-episode7.json --fps 20"""
 
-SHOWN = (
+FACTS = (
     "env",
     "label",
     "agent",
@@ -28,7 +28,7 @@ SHOWN = (
     "score",
     "sha256",
 )
-"""What ``--json`` tells of a recording, besides the paths."""
+"""What ``--json`` prints of a recording, besides the paths."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source",
         metavar="PATH",
-        type=place,
+        type=nonempty_path,
         help="the --out directory of qduet train, a weights file, or a recording made before",
     )
     parser.add_argument("--agent", help="which agent of a directory (default rdq, or its first)")
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--episode-seed",
         type=whole(0),
-        help="the chances of the game; the same number gives the same episode (default 0)",
+        help="of the game's random draws; the same number gives the same episode (default 0)",
     )
     parser.add_argument(
         "--frames", type=whole(1), help="stop an episode that is longer (default 1,000)"
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     from qduet.show.player.gif import gif
     from qduet.show.player.page import page
 
-    recording = find(args)
+    recording = made_or_read(args)
     files.check_writable(args.out)
     stem = args.out / file_name(recording)
     paths = {kind: stem.with_name(f"{stem.name}.{kind}") for kind in ("json", "html", "gif")}
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     recording_file.write(paths["json"], recording)
     files.write_atomically(paths["html"], page([document], title=title(recording)).encode())
     files.write_atomically(paths["gif"], gif(recording, fps=args.fps))
-    facts = {name: value for name, value in document.items() if name in SHOWN}
+    facts = {name: value for name, value in document.items() if name in FACTS}
     if args.json:
         print_json(facts | {kind: str(path) for kind, path in paths.items()})
     else:
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def find(args: argparse.Namespace) -> "Recording":
+def made_or_read(args: argparse.Namespace) -> "Recording":
     """The recording that the command line asks for: made, or read."""
     from qduet.jobs import recording_file, weights
     from qduet.jobs.recording import record
@@ -90,12 +90,13 @@ def find(args: argparse.Namespace) -> "Recording":
         source = weights_of(args)
     else:
         _refuse(args, ("agent", "seed"), "a weights file")
-    found = weights.load(source)
-    return record(found, episode_seed=args.episode_seed or 0, frames=args.frames or 1_000)
+    return record(
+        weights.load(source), episode_seed=args.episode_seed or 0, frames=args.frames or 1_000
+    )
 
 
 def _refuse(args: argparse.Namespace, names: tuple[str, ...], kind: str) -> None:
-    """`InputError` for options that mean nothing for this source."""
+    """Refuses options that have no meaning for the given source."""
     for name in names:
         if getattr(args, name) is not None:
             option = "--" + name.replace("_", "-")
@@ -109,22 +110,22 @@ def weights_of(args: argparse.Namespace) -> Path:
 
     if not (args.source / runs.CONFIG).exists():
         _refuse_recordings(args.source)
-    found = runs.load(args.source)
-    agent = args.agent or ("rdq" if "rdq" in found.agents else found.agents[0])
-    if agent not in found.agents:
-        raise unknown_name("agent", agent, found.agents)
-    seeds = found.config["seeds"]
+    trained = runs.load(args.source)
+    agent = args.agent or ("rdq" if "rdq" in trained.agents else trained.agents[0])
+    if agent not in trained.agents:
+        raise unknown_name("agent", agent, trained.agents)
+    seeds = trained.config["seeds"]
     seed = seeds[0] if args.seed is None else args.seed
     if seed not in seeds:
-        there = ", ".join(map(str, seeds))
-        raise InputError(f"{args.source} has no run with seed {seed}; its seeds: {there}")
+        known = ", ".join(map(str, seeds))
+        raise InputError(f"{args.source} has no run with seed {seed}; its seeds: {known}")
     path = weights.path_of(args.source, agent, seed)
     if not path.is_file():
         raise InputError(
             f"{args.source} is finished, but {path} is not there: put it back, train again in "
             "another directory, or watch a recording (the repository has results/recordings/, and "
             "no weights)"
-            if found.finished
+            if trained.finished
             else f"{args.source} is unfinished, and weights are written at the end: continue it "
             "with its qduet train command"
         )
@@ -132,10 +133,10 @@ def weights_of(args: argparse.Namespace) -> Path:
 
 
 def _refuse_recordings(directory: Path) -> None:
-    """`InputError` for a directory of recordings, of which one is to be named."""
-    found = next(filter(_is_recording, sorted(directory.glob("*.json"))), None)
-    if found:
-        raise InputError(f"{directory} holds recordings: name the file, for example {found}")
+    """Refuses a directory of recordings: the user must name one of its files."""
+    first = next(filter(_is_recording, sorted(directory.glob("*.json"))), None)
+    if first:
+        raise InputError(f"{directory} holds recordings: name the file, for example {first}")
 
 
 def _is_recording(path: Path) -> bool:
@@ -149,15 +150,13 @@ def _is_recording(path: Path) -> bool:
 
 
 def file_name(recording: "Recording") -> str:
-    """``breakout-rdq-3-episode7``; whatever the names hold, it is a plain file name."""
+    """``breakout-rdq-3-episode7``; characters that a file name cannot hold become ``_``."""
     from qduet.minatar import game_of
 
-    plain = lambda name: re.sub(r"[^A-Za-z0-9.]+", "_", name)[:60]
+    safe = lambda name: re.sub(r"[^A-Za-z0-9.]+", "_", name)[:60]
     game = game_of(recording.env)
     snake = re.sub(r"(?<!^)([A-Z])", r"_\1", game).lower()
-    return (
-        f"{plain(snake)}-{plain(recording.label)}-{recording.seed}-episode{recording.episode_seed}"
-    )
+    return f"{safe(snake)}-{safe(recording.label)}-{recording.seed}-episode{recording.episode_seed}"
 
 
 def title(recording: "Recording") -> str:
@@ -166,7 +165,7 @@ def title(recording: "Recording") -> str:
 
 
 def show(recording: "Recording", paths: dict[str, Any]) -> None:
-    """What a reader of the terminal wants to know."""
+    """Prints the episode's score and length, and where the files are."""
     frames = len(recording.episode.action)
     end = "game over" if recording.ended else "cut short there; --frames N records more"
     trained = f"trained for {recording.step:,} steps"

@@ -1,4 +1,4 @@
-"""Bad input, told in one line.
+"""Bad input, reported in one line.
 
 Everything a user can get wrong (an argument, a file, a directory) is raised as `InputError` before
 any work is done; the command prints its message and exits with code 2.
@@ -17,9 +17,10 @@ class InputError(ValueError):
 
 
 def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> InputError:
-    """The error for a name that is not one of `allowed`, with the likeliest one suggested.
+    """The error for a name that is not one of `allowed`; it suggests the likeliest one.
 
-    That is the first of `allowed` that begins so (``returns``: ``return_mean``), or the nearest.
+    The likeliest is the first that begins like `name` (``returns``: ``return_mean``), or the
+    nearest in spelling.
     """
     by_lower = {candidate.lower(): candidate for candidate in allowed}
     stem = name.lower().rstrip("s")
@@ -31,14 +32,14 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> InputError:
 
 
 def parse_json(text: str | bytes) -> Any:
-    """What a file says, or `json.JSONDecodeError`, also where it is nested beyond all measure."""
+    """The value of a JSON text; `json.JSONDecodeError` also where it is nested too deeply."""
     try:
         return json.loads(text)
     except RecursionError:
         raise json.JSONDecodeError("Nested too deeply", "", 0) from None
 
 
-AGAIN = "delete it, and run what wrote it again"
+_REMEDY = "delete it, and run what wrote it again"
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -46,22 +47,22 @@ def read_json(path: Path) -> dict[str, Any]:
     try:
         document = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise InputError(f"{path} is damaged: it is not JSON; {AGAIN}") from None
+        raise InputError(f"{path} is damaged: it is not JSON; {_REMEDY}") from None
     if not isinstance(document, dict):
-        raise InputError(f"{path} is damaged: it holds no settings or results; {AGAIN}")
+        raise InputError(f"{path} is damaged: it holds no settings or results; {_REMEDY}")
     return document
 
 
 @contextlib.contextmanager
-def reading(path: Path | None) -> Iterator[None]:
-    """Turns what goes wrong within, for a document that lacks something, into an `InputError`."""
+def as_input_error(path: Path | None) -> Iterator[None]:
+    """Within the block, an error of a document that lacks something becomes an `InputError`."""
     try:
         yield
     except InputError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        what = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise InputError(f"{path} is not what qduet wrote there ({what}); {AGAIN}") from None
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise InputError(f"{path} is not what qduet wrote there ({reason}); {_REMEDY}") from None
 
 
 def out_of_memory(error: BaseException) -> bool:
@@ -72,30 +73,31 @@ def out_of_memory(error: BaseException) -> bool:
     return isinstance(error, RuntimeError) and any(word in str(error) for word in words)
 
 
-KINDS: dict[type, tuple[str, tuple[type, ...]]] = {
+_KINDS: dict[type, tuple[str, tuple[type, ...]]] = {
     str: ("a text", (str,)),
     bool: ("True or False", (bool,)),
     int: ("a whole number", (int, float)),
     float: ("a finite number", (int, float)),
 }
-"""Plain types of settings: what they are called, and what may be made one of them."""
+"""The types of settings: how an error names them, and which Python types are accepted."""
 
-LARGEST = 3.4e38
-"""Beyond it a float32 is infinite."""
+_LARGEST = 3.4e38
+"""A larger float32 is infinite."""
 
 
-def plain(kind: Any, what: str, value: Any) -> Any:
-    """`value` as a `kind` of `KINDS`, if it is such a number, flag or text of any library.
+def as_setting(kind: Any, name: str, value: Any) -> Any:
+    """`value` as Python's own `kind` (str, bool, int or float), so that JSON can hold it.
 
-    A JSON document can then hold it, and equal settings are equal there too (1 and 1.0).
+    Scalars of NumPy and jax are accepted, and whole floats for an int, so that equal settings are
+    equal in JSON too (1 and 1.0). Anything else is an `InputError` that calls the setting `name`.
     """
-    told, accepted = KINDS[kind]
-    found = value.item() if getattr(value, "ndim", None) == 0 else value
-    fits = isinstance(found, accepted) and (kind is bool or not isinstance(found, bool))
+    wanted, accepted = _KINDS[kind]
+    scalar = value.item() if getattr(value, "ndim", None) == 0 else value
+    fits = isinstance(scalar, accepted) and (kind is bool or not isinstance(scalar, bool))
     if fits and kind is int:
-        fits = isinstance(found, int) or found.is_integer()
+        fits = isinstance(scalar, int) or scalar.is_integer()
     if fits and kind is float:
-        fits = abs(found) <= LARGEST
+        fits = abs(scalar) <= _LARGEST
     if not fits:
-        raise InputError(f"{what} must be {told}; it is {value!r}")
-    return kind(found)
+        raise InputError(f"{name} must be {wanted}; it is {value!r}")
+    return kind(scalar)

@@ -1,9 +1,9 @@
 """Results on disk: atomic, checked, resumable.
 
-A *cell* is one file that holds the arrays of one finished piece of work together with the settings
-that made it and a checksum over both. It is written to a temporary name, flushed and renamed, so a
-cell is either absent or complete; the same work gives the same bytes; and a cell is only ever read
-back under the settings it was made with. Nothing is pickled.
+A *curves file* (npz) holds the arrays of one finished piece of work, the settings that made them
+and a checksum over both. It is written to a temporary name, flushed and renamed, so it is either
+absent or complete. The same work gives the same bytes. It is read back only under the settings it
+was made with. Nothing is pickled.
 """
 
 import contextlib
@@ -52,7 +52,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
         if isinstance(error, OSError):
-            raise cannot_write(path, error) from None
+            raise _cannot_write(path, error) from None
         raise
 
 
@@ -66,7 +66,7 @@ def _flush_directory(directory: Path) -> None:
             os.close(handle)
 
 
-def cannot_write(path: Path, error: OSError) -> InputError:
+def _cannot_write(path: Path, error: OSError) -> InputError:
     """The error for a file that could not be written."""
     if isinstance(error, FileExistsError | NotADirectoryError):
         return InputError(
@@ -79,7 +79,7 @@ def cannot_write(path: Path, error: OSError) -> InputError:
 
 
 def check_writable(directory: Path) -> None:
-    """Raises unless files can be made in `directory`, which is made if need be."""
+    """Makes `directory` if need be; raises unless files can be written there."""
     probe = directory / ".qduet-probe"
     write_atomically(probe, b"")
     probe.unlink(missing_ok=True)
@@ -87,18 +87,18 @@ def check_writable(directory: Path) -> None:
 
 def to_json(value: Any) -> str:
     """`value` as JSON with sorted keys; dataclasses are dicts, and no NaN or infinity remains."""
-    return json.dumps(_plain(value), indent=2, sort_keys=True, allow_nan=False)
+    return json.dumps(_as_json(value), indent=2, sort_keys=True, allow_nan=False)
 
 
-def _plain(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _plain(dataclasses.asdict(value))
+        return _as_json(dataclasses.asdict(value))
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return _plain(value._asdict())
+        return _as_json(value._asdict())
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _as_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(item) for item in value]
+        return [_as_json(item) for item in value]
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not np.isfinite(value):
@@ -106,7 +106,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-# --- Cells ---------------------------------------------------------------------------------------
+# --- Curves files --------------------------------------------------------------------------------
 
 
 def _checksum(arrays: Mapping[str, np.ndarray], settings: str) -> str:
@@ -118,16 +118,16 @@ def _checksum(arrays: Mapping[str, np.ndarray], settings: str) -> str:
     return digest.hexdigest()
 
 
-def write_cell(path: Path, arrays: Mapping[str, np.ndarray], settings: Any) -> None:
-    """Writes one finished cell."""
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], settings: Any) -> None:
+    """Writes a curves file: the arrays, the settings and a checksum."""
     text = to_json(settings)
     buffer = io.BytesIO()
     np.savez(buffer, **arrays, settings=text, checksum=_checksum(arrays, text))  # type: ignore[arg-type]
     write_atomically(path, buffer.getvalue())
 
 
-def read_cell(path: Path, settings: Any) -> dict[str, np.ndarray] | None:
-    """The arrays of a cell made with `settings`, or None if there is no such file.
+def read_arrays(path: Path, settings: Any) -> dict[str, np.ndarray] | None:
+    """The arrays of a curves file made with `settings`, or None if there is no such file.
 
     A file that is damaged, or that other settings made, is an `InputError`; it is left as it is.
     """
@@ -135,16 +135,17 @@ def read_cell(path: Path, settings: Any) -> dict[str, np.ndarray] | None:
         arrays, stored = _open(path)
     except FileNotFoundError:
         return None
-    if stored != to_json(settings):
+    wanted = to_json(settings)
+    if stored != wanted:
         raise InputError(
-            f"{path} holds results of other settings ({difference(stored, to_json(settings))}); "
+            f"{path} holds results of other settings ({first_difference(stored, wanted)}); "
             "choose another directory, or delete that file"
         )
     return arrays
 
 
-def open_cell(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays of a cell and the settings that made it, whatever they are."""
+def open_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays of a curves file and the settings that made it, whatever they are."""
     arrays, stored = _open(path)
     return arrays, parse_json(stored)
 
@@ -169,27 +170,27 @@ def _damaged(path: Path) -> InputError:
     return InputError(f"{path} is damaged; delete it and run again to make it anew")
 
 
-PROGRAMS = {"fingerprint": "the rule", "game_program": "the game"}
-"""Settings that tell one program of the same name from another."""
+_FINGERPRINTS = {"fingerprint": "the rule", "game_program": "the game"}
+"""Settings that are digests of a traced function, and what the function is."""
 
 
-def difference(stored: str, wanted: str) -> str:
+def first_difference(stored: str, wanted: str) -> str:
     """The first setting in which two JSON texts differ.
 
-    A program is named only if nothing else differs: another jax may write the same one otherwise.
+    A fingerprint comes last: another version of jax may trace the same function differently.
     """
-    there, here = _flat(json.loads(stored)), _flat(json.loads(wanted))
-    names = sorted(there.keys() | here.keys(), key=lambda name: (name in PROGRAMS, name))
+    there, here = _flat(parse_json(stored)), _flat(parse_json(wanted))
+    names = sorted(there.keys() | here.keys(), key=lambda name: (name in _FINGERPRINTS, name))
     for name in names:
-        if there.get(name) != here.get(name) and name in PROGRAMS:
-            return f"{PROGRAMS[name]} has changed since"
+        if there.get(name) != here.get(name) and name in _FINGERPRINTS:
+            return f"{_FINGERPRINTS[name]} has changed since"
         if there.get(name) != here.get(name):
-            return _told(name, there.get(name), here.get(name))
+            return _describe(name, there.get(name), here.get(name))
     return "in their order"
 
 
-def _told(name: str, there: Any, here: Any) -> str:
-    """What differs; of long lists the first entry that does."""
+def _describe(name: str, there: Any, here: Any) -> str:
+    """A setting with both of its values; of two long lists, the first entry that differs."""
     lists = [value for value in (there, here) if isinstance(value, list)]
     if len(lists) == 2 and max(map(len, lists)) > 8:
         if len(there) != len(here):
@@ -219,6 +220,6 @@ def check_settings(path: Path, settings: Any) -> None:
         raise _damaged(path) from None
     if stored != text:
         raise InputError(
-            f"{path.parent} holds results of other settings ({difference(stored, text)}); "
+            f"{path.parent} holds results of other settings ({first_difference(stored, text)}); "
             "choose another directory"
         )

@@ -4,10 +4,10 @@
     arrays, metadata = read(path)
     tree = fit(template, arrays, path)           # the same pytree, of NumPy arrays
 
-A leaf is named by its place, ``params.conv.w``; random keys are stored as their words. The header
-holds a SHA-256 of everything else in the file, so damage is noticed; a file is read only as shapes,
-types and bytes, so nothing in it is trusted to be more than that. Leaves are fetched and written
-one after another: a state is never copied whole.
+A leaf is named by its path in the tree, ``params.conv.w``; random keys are stored as their words.
+The header holds a SHA-256 of everything else in the file, so damage is noticed. A file is read as
+shapes, types and bytes only; nothing in it is executed. Leaves are fetched and written one after
+another, so a state is never copied whole.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from safetensors import SafetensorError, safe_open
 from qduet.core.errors import InputError
 from qduet.core.files import replacing
 
-DTYPES = {
+_DTYPES = {
     "bool": "BOOL",
     "uint8": "U8",
     "int8": "I8",
@@ -38,19 +38,19 @@ DTYPES = {
 }
 """The names that safetensors has for NumPy's types."""
 
-CHECKSUM = "checksum"
-BLANK = "0" * 64
+_CHECKSUM = "checksum"
+_BLANK = "0" * 64
 """What stands for the checksum while it is computed."""
 
 
 def flatten(tree: Any) -> dict[str, Any]:
     """The leaves by name; keys of ``jax.random`` as uint32 words."""
     pairs = jax.tree_util.tree_flatten_with_path(tree)[0]
-    return {_name(path): _words(leaf) for path, leaf in pairs}
+    return {_name(keys): _words(leaf) for keys, leaf in pairs}
 
 
-def _name(path: Any) -> str:
-    return jax.tree_util.keystr(path, simple=True, separator=".")
+def _name(keys: Any) -> str:
+    return jax.tree_util.keystr(keys, simple=True, separator=".")
 
 
 def is_key(leaf: Any) -> bool:
@@ -66,7 +66,7 @@ def fit(template: Any, arrays: Mapping[str, np.ndarray], path: Path) -> Any:
     """The pytree `template` (of shapes and types) with the arrays of a file; keys stay words."""
     shape = lambda leaf: jax.eval_shape(_words, leaf) if is_key(leaf) else leaf
     pairs, structure = jax.tree_util.tree_flatten_with_path(jax.tree.map(shape, template))
-    names = [_name(place) for place, _ in pairs]
+    names = [_name(keys) for keys, _ in pairs]
     if set(names) != set(arrays):
         odd = sorted(set(names) ^ set(arrays))[0]
         raise InputError(f"{path} is not what is expected here: '{odd}' is in one of them only")
@@ -90,14 +90,14 @@ def write(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, str]) ->
 
 
 def _header(arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> bytes:
-    entries: dict[str, Any] = {"__metadata__": {**metadata, CHECKSUM: BLANK}}
+    entries: dict[str, Any] = {"__metadata__": {**metadata, _CHECKSUM: _BLANK}}
     at = 0
     # The largest items first: every tensor then starts at a multiple of its item's size.
     for name in _order(arrays):
         array = arrays[name]
         size = int(np.prod(array.shape, dtype=np.int64)) * array.dtype.itemsize
         entries[name] = {
-            "dtype": DTYPES[str(array.dtype)],
+            "dtype": _DTYPES[str(array.dtype)],
             "shape": list(array.shape),
             "data_offsets": [at, at + size],
         }
@@ -120,7 +120,7 @@ def _stream(file: BinaryIO, arrays: Mapping[str, Any], metadata: Mapping[str, st
             content = array.reshape(-1).view(np.uint8).data
             digest.update(content)
             file.write(content)
-    file.seek(8 + header.rindex(BLANK.encode()))
+    file.seek(8 + header.rindex(_BLANK.encode()))
     file.write(digest.hexdigest().encode())
 
 
@@ -129,7 +129,7 @@ def read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = dict(file.metadata() or {})
-            stored = metadata.pop(CHECKSUM, "")
+            stored = metadata.pop(_CHECKSUM, "")
             if not stored or stored != _checksum(path, stored):
                 raise damaged(path)
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
@@ -146,7 +146,7 @@ def _checksum(path: Path, stored: str) -> str:
     """The checksum of a file, whose header says that it is `stored`."""
     with path.open("rb") as file:
         header = file.read(int.from_bytes(file.read(8), "little"))
-        digest = hashlib.sha256(BLANK.encode().join(header.rsplit(stored.encode(), 1)))
+        digest = hashlib.sha256(_BLANK.encode().join(header.rsplit(stored.encode(), 1)))
         while part := file.read(1 << 22):
             digest.update(part)
     return digest.hexdigest()

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from qduet.core.errors import InputError, plain, unknown_name
+from qduet.core.errors import InputError, as_setting, unknown_name
 from qduet.deep import networks
 from qduet.deep.networks import Params, Values
 from qduet.deep.replay import STRIDE, Batch
@@ -87,7 +87,7 @@ class Agent:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            value = plain(field.type, field.name, getattr(self, field.name))
+            value = as_setting(field.type, field.name, getattr(self, field.name))
             object.__setattr__(self, field.name, value)
         if self.beta < 0:
             raise InputError(f"beta must be ≥ 0; it is {self.beta}")

@@ -15,7 +15,7 @@ import numpy as np
 
 from qduet.core import tensors
 from qduet.core.errors import InputError, parse_json
-from qduet.core.files import difference, to_json
+from qduet.core.files import first_difference, to_json
 from qduet.core.provenance import versions
 from qduet.deep.training import Run
 from qduet.jobs.job import Job
@@ -87,6 +87,6 @@ def _versions() -> dict[str, str]:
 def _check(path: Path, metadata: Mapping[str, str], part: str, here: str, what: str) -> None:
     if metadata[part] != here:
         raise InputError(
-            f"{path} was made with other {what} ({difference(metadata[part], here)}); "
+            f"{path} was made with other {what} ({first_difference(metadata[part], here)}); "
             "continue with those, or choose another directory"
         )

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from qduet.core.errors import InputError, plain, unknown_name
+from qduet.core.errors import InputError, as_setting, unknown_name
 from qduet.deep.agents import PROTOCOLS, Agent
 from qduet.minatar import canonical_id, game_of
 from qduet.minatar.registry import program_of
@@ -134,13 +134,13 @@ OWN = "own"
 def _make_plain(job: Job) -> None:
     """Gives the fields their declared types, and those that were left out their values."""
     for name in ("env_id", "protocol"):
-        object.__setattr__(job, name, plain(str, name, getattr(job, name)))
+        object.__setattr__(job, name, as_setting(str, name, getattr(job, name)))
     object.__setattr__(job, "agents", _pairs(job.agents))
     if not isinstance(job.seeds, Iterable) or getattr(job.seeds, "ndim", 1) != 1:
         raise InputError(f"seeds must be several, such as range(30); it is {job.seeds!r}")
-    object.__setattr__(job, "seeds", tuple(plain(int, "a seed", seed) for seed in job.seeds))
+    object.__setattr__(job, "seeds", tuple(as_setting(int, "a seed", seed) for seed in job.seeds))
     for name in ("steps", "evaluate_every", "episodes"):
-        object.__setattr__(job, name, plain(int, name, getattr(job, name)))
+        object.__setattr__(job, name, as_setting(int, name, getattr(job, name)))
     if job.evaluate_every == 0:
         object.__setattr__(job, "evaluate_every", min(1_000_000, job.steps))
     if job.protocol not in ("", *PROTOCOLS, OWN):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from qduet.core.errors import InputError, parse_json
-from qduet.core.files import check_writable, difference, to_json
+from qduet.core.files import check_writable, first_difference, to_json
 from qduet.jobs import checkpoint, weights
 from qduet.jobs.job import Job
 from qduet.results import runs
@@ -171,7 +171,7 @@ def _differing(theirs: dict[str, Any], mine: dict[str, Any]) -> str:
     if there == here and [*there] != [*here]:
         return f"its agents are {', '.join(there)}, in that order"
     texts = (to_json({**c, "agents": by}) for c, by in zip(configs, (there, here), strict=True))
-    return difference(*texts)
+    return first_difference(*texts)
 
 
 @contextlib.contextmanager

@@ -1,10 +1,9 @@
-"""What the paper says of its tabular figures, tried on ours.
+"""What the paper says of its tabular figures, tested on our curves.
 
 Each statement becomes a `Finding`: whether it holds in the data at hand, and the numbers that say
-so. Comparisons between rules are paired over seeds, which share their trajectories; "holds" means
-that the whole 95 % interval lies on the stated side. Where AV-learning's best AUCs are compared, at
-step sizes near the edge of stability, the interval allows for their choice
-(`stats.best_difference`).
+so. Rules share their trajectories, so comparisons are paired over seeds; "holds" means that the
+whole 95 % interval lies on the stated side. AV-learning's best AUCs are at step sizes near the edge
+of stability; there the interval allows for the choice of the step size (`stats.best_difference`).
 """
 
 from collections.abc import Callable, Iterator
@@ -25,28 +24,30 @@ from qduet.tabular.summary import RuleSummary, Summary
 
 
 class Finding(NamedTuple):
-    """A statement about a figure, and what our data say of it."""
+    """A statement of the paper about a figure, and what our data say of it."""
 
     figure: str
+    """``figure5``"""
     claim: str
+    """The statement."""
     holds: bool
     evidence: str
+    """The numbers that decide."""
 
 
-NAMES = {"dueling_q": "Dueling Q-learning", "hard_rdq": "Hard RDQ"}
+_NAMES = {"dueling_q": "Dueling Q-learning", "hard_rdq": "Hard RDQ"}
 """How the rules of Figure 5 are called in sentences."""
 
-Verdict = tuple[str, bool, str]
+_Verdict = tuple[str, bool, str]
 """(claim, holds, evidence)"""
 
 
 def findings(results: Results, summary: Summary) -> list[Finding]:
-    """What the data say of each statement about their figure."""
+    """A finding for each statement of the paper about the figure of `results`."""
     figure = results.experiment.figure
-    tried = _STATEMENTS.get(figure)
-    if tried is None:
+    if figure not in _STATEMENTS:
         return []
-    return [Finding(figure, *verdict) for verdict in tried(results, summary)]
+    return [Finding(figure, *verdict) for verdict in _STATEMENTS[figure](results, summary)]
 
 
 def _below_zero(interval: Interval | Estimate) -> bool:
@@ -61,12 +62,12 @@ def _best_difference(first: RuleSummary, second: RuleSummary) -> Estimate:
     return best_difference(first.aucs, second.aucs, np.random.default_rng(0))
 
 
-def _told(estimate: Estimate) -> str:
+def _bracketed(estimate: Estimate) -> str:
     value, low, high = (number(float(x), "+.2f") for x in estimate)
     return f"{value} [{low}, {high}]"
 
 
-def _figure2(results: Results, summary: Summary) -> Iterator[Verdict]:
+def _figure2(results: Results, summary: Summary) -> Iterator[_Verdict]:
     few, many = results.experiment.actions[0], results.experiment.actions[-1]
     growth = {
         name: summary[many][name].best_aucs - summary[few][name].best_aucs
@@ -89,7 +90,7 @@ def _figure2(results: Results, summary: Summary) -> Iterator[Verdict]:
     )
 
 
-def _figure3(results: Results, summary: Summary) -> Iterator[Verdict]:
+def _figure3(results: Results, summary: Summary) -> Iterator[_Verdict]:
     many = results.experiment.actions[-1]
     q, qvmax, corrected = (summary[many][name] for name in ("q_learning", "qvmax", "bc_qvmax"))
     above = paired_difference(qvmax.curves[:, -1], corrected.curves[:, -1])
@@ -124,20 +125,20 @@ def _figure3(results: Results, summary: Summary) -> Iterator[Verdict]:
     )
 
 
-def _figure5(results: Results, summary: Summary) -> Iterator[Verdict]:
+def _figure5(results: Results, summary: Summary) -> Iterator[_Verdict]:
     ahead = {
         rule: {
             n: _best_difference(by_rule[rule], by_rule["q_learning"])
             for n, by_rule in summary.items()
         }
-        for rule in NAMES
+        for rule in _NAMES
     }
     yield (
         "Both dueling methods beat Q-learning by far",
         all(_below_zero(i) for by_size in ahead.values() for i in by_size.values()),
         "; ".join(
-            f"{NAMES[rule]} − Q-learning: "
-            + ", ".join(f"{_told(i)} at |A| = {n}" for n, i in by_size.items())
+            f"{_NAMES[rule]} − Q-learning: "
+            + ", ".join(f"{_bracketed(i)} at |A| = {n}" for n, i in by_size.items())
             for rule, by_size in ahead.items()
         ),
     )
@@ -145,13 +146,13 @@ def _figure5(results: Results, summary: Summary) -> Iterator[Verdict]:
     step_sizes = results.experiment.step_sizes
     unstable = {
         rule: [float(a) for a, n in zip(step_sizes, summary[many][rule].diverged, strict=True) if n]
-        for rule in NAMES
+        for rule in _NAMES
     }
     yield (
         "AV-learning becomes unstable at a step size of 0.5",
         all(alphas and 0.4 < min(alphas) < 0.62 for alphas in unstable.values()),
         f"least step size with a diverged run at |A| = {many}: "
-        + ", ".join(f"{NAMES[r]} {f'{min(a):.3g}' if a else 'none'}" for r, a in unstable.items()),
+        + ", ".join(f"{_NAMES[r]} {f'{min(a):.3g}' if a else 'none'}" for r, a in unstable.items()),
     )
     duel = {
         n: _best_difference(by_rule["hard_rdq"], by_rule["dueling_q"])
@@ -162,11 +163,11 @@ def _figure5(results: Results, summary: Summary) -> Iterator[Verdict]:
         "Hard RDQ is ahead of Dueling Q-learning in a small majority of the settings",
         2 * len(wins) > len(duel),
         f"ahead at |A| ∈ {wins}; Hard RDQ − Dueling Q-learning: "
-        + ", ".join(f"{_told(interval)} at |A| = {n}" for n, interval in duel.items()),
+        + ", ".join(f"{_bracketed(interval)} at |A| = {n}" for n, interval in duel.items()),
     )
 
 
-def _figure5_soft(results: Results, summary: Summary) -> Iterator[Verdict]:
+def _figure5_soft(results: Results, summary: Summary) -> Iterator[_Verdict]:
     many = results.experiment.actions[-1]
     by_rule = summary[many]
     soft = [name for name in results.rules if name.startswith("soft_rdq")]
@@ -181,7 +182,7 @@ def _figure5_soft(results: Results, summary: Summary) -> Iterator[Verdict]:
         f"{mean_interval(noise['hard_rdq'])} points with Hard RDQ and by "
         + ", ".join(f"{mean_interval(noise[name])} ({beta(name)})" for name in soft)
         + "; but what makes it worse is its bias: AUC − Hard RDQ's "
-        + ", ".join(f"{_told(i)} ({beta(name)})" for name, i in worse.items())
+        + ", ".join(f"{_bracketed(i)} ({beta(name)})" for name, i in worse.items())
         + ", final errors "
         + ", ".join(f"{by_rule[name].final_error} %" for name in soft),
     )
@@ -196,7 +197,7 @@ def _scatter(curves: np.ndarray) -> np.ndarray:
     return (late - level - slope * t).std(axis=1)
 
 
-_STATEMENTS: dict[str, Callable[[Results, Summary], Iterator[Verdict]]] = {
+_STATEMENTS: dict[str, Callable[[Results, Summary], Iterator[_Verdict]]] = {
     "figure2": _figure2,
     "figure3": _figure3,
     "figure5": _figure5,

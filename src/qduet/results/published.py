@@ -18,6 +18,8 @@ from qduet.results.runs import PUBLISHED, Scores, read_table, scores_of
 
 GAMES = ("Asterix", "Breakout", "Freeway", "Seaquest", "SpaceInvaders")
 AGENTS = ("dqn", "dueling_dqn", "rdq")
+AGENT_NAMES = {"dqn": "DQN", "dueling_dqn": "Dueling DQN", "rdq": "RDQ"}
+"""How agents are called in text."""
 SEEDS = 30
 """Runs that the paper reports for each game and agent."""
 STEPS = 10_000_000
@@ -28,7 +30,7 @@ ABOUT_VALUES = (
     "Published Dueling DQN is of V + A, not of Q: its over-estimation plus its mean "
     "advantage (docs/reproduction.md)."
 )
-"""What to know of ``q_overestimation`` (docs/differences.md, item 17)."""
+"""The caption of a figure of ``q_overestimation`` (docs/differences.md, item 17)."""
 
 
 @functools.cache
@@ -52,9 +54,9 @@ def scores(game: str, agent: str, column: str = "return_mean") -> Scores:
 
 
 def covers(config: Mapping[str, Any]) -> bool:
-    """Whether there are scores of the game that runs of such a configuration play.
+    """Whether there are published scores of a configuration's game.
 
-    They are of version 1, with its minimal action sets: version 0 is another task.
+    They are of version 1 of the games, with minimal action sets; version 0 is another task.
     """
     env = f"MinAtar/{config['game']}-v1"
     return config["game"] in GAMES and config.get("env", env) == env
@@ -67,5 +69,5 @@ def title(game: str) -> str:
 
 def missing_seeds(game: str, agent: str) -> tuple[int, ...]:
     """The seeds of the paper's 30 whose scores were not released: 2 to 9 of Freeway's RDQ."""
-    there = set(scores(game, agent).seeds.tolist())
-    return tuple(seed for seed in range(SEEDS) if seed not in there)
+    released = set(scores(game, agent).seeds.tolist())
+    return tuple(seed for seed in range(SEEDS) if seed not in released)

@@ -31,7 +31,7 @@ FORMAT = 1
 CONFIG, EVALUATIONS, SUMS = "config.json", "evaluations.csv", "SHA256SUMS"
 
 KEYS = ("game", "agent", "seed", "step")
-"""What names a row."""
+"""The columns that identify a row."""
 
 PUBLISHED = (
     "return_mean",
@@ -58,7 +58,7 @@ DIAGNOSTICS = (
     "frames_per_second",
     "mean_adv",
 )
-"""What we log besides; files from before a column was added do not have it."""
+"""Our own columns; files from before a column was added lack it."""
 
 COLUMNS = KEYS + PUBLISHED + DIAGNOSTICS
 
@@ -79,10 +79,11 @@ class Scores(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Runs:
-    """What a directory holds."""
+    """The runs of one directory."""
 
     directory: Path
     config: dict[str, Any]
+    """What config.json holds."""
     table: dict[str, np.ndarray]
     """Each column of the CSV, one entry per row."""
 
@@ -98,7 +99,7 @@ class Runs:
 
     @property
     def commits(self) -> dict[int, str]:
-        """The commit at work from a step on: at 0 the one that began (`qduet.jobs.resuming`)."""
+        """The commit at work, by the step from which on; a continued job may have several."""
         origin = self.config.get("provenance") or {}
         changes = [{**origin, "step": 0}, *origin.get("continued", [])]
         return {int(x["step"]): str(x.get("commit") or "unknown") for x in changes}
@@ -118,42 +119,42 @@ class Runs:
         return scores_of(self.table, self.table["agent"] == agent, column)
 
     def uncentred(self, agent: str, column: str) -> Scores:
-        """A column of predicted values with the mean advantage left in: V + A − mean(A) is V + A.
+        """A column of predicted values plus the mean advantage: V + A instead of V + A − mean(A).
 
-        Files from before `mean_adv` was logged have its size alone; it is then taken to be
-        positive, as it is in the recorded play of those runs (Breakout's).
+        Files from before `mean_adv` was logged hold its size only. It is then taken as positive,
+        as it is in the recorded play of those runs (Breakout's).
         """
         known = "mean_adv" if "mean_adv" in self.table else "mean_adv_abs"
         values, mean_adv = self.scores(agent, column), self.scores(agent, known)
         return values._replace(values=values.values + mean_adv.values)
 
 
-def scores_of(table: Mapping[str, np.ndarray], mine: np.ndarray, column: str) -> Scores:
-    """A column of the rows that `mine` marks, at the steps that all of their seeds have."""
-    seeds, row = np.unique(table["seed"][mine], return_inverse=True)
-    steps, at = np.unique(table["step"][mine], return_inverse=True)
+def scores_of(table: Mapping[str, np.ndarray], chosen: np.ndarray, column: str) -> Scores:
+    """A column of the rows `chosen` (bool[rows]), at the steps that all of their seeds have."""
+    seeds, row = np.unique(table["seed"][chosen], return_inverse=True)
+    steps, at = np.unique(table["step"][chosen], return_inverse=True)
     values = np.full((len(seeds), len(steps)), np.nan)
-    values[row, at] = table[column][mine]
-    there = np.zeros_like(values, dtype=bool)
-    there[row, at] = True
-    complete = there.all(axis=0)
+    values[row, at] = table[column][chosen]
+    present = np.zeros_like(values, dtype=bool)
+    present[row, at] = True
+    complete = present.all(axis=0)
     return Scores(seeds, steps[complete], values[:, complete])
 
 
-WANTED = "give the --out directory of a qduet train command"
+_WANTED = "give the --out directory of a qduet train command"
 
 
 def find(directories: Sequence[Path]) -> list[Path]:
-    """The directories of runs among and in `directories`; ``results/figure6`` is all games."""
+    """The directories of runs among `directories` or directly in them (``results/figure6``)."""
     found = []
     for directory in directories:
         if not directory.is_dir():
-            what = "is not a directory" if directory.exists() else "does not exist"
-            raise InputError(f"{directory} {what}; {WANTED}")
+            problem = "is not a directory" if directory.exists() else "does not exist"
+            raise InputError(f"{directory} {problem}; {_WANTED}")
         inside = sorted(path.parent for path in directory.glob(f"*/{CONFIG}"))
         if not inside and not (directory / CONFIG).exists():
-            places = sorted({str(path.parent) for path in below(directory)})
-            remedy = f"there are some in {' and '.join(places)}" if places else WANTED
+            parents = sorted({str(path.parent) for path in below(directory)})
+            remedy = f"there are some in {' and '.join(parents)}" if parents else _WANTED
             raise InputError(
                 f"{directory} holds no training runs, nor do the directories in it; {remedy}"
             )
@@ -162,13 +163,13 @@ def find(directories: Sequence[Path]) -> list[Path]:
 
 
 def below(directory: Path) -> list[Path]:
-    """The directories of runs in `directory` and in the directories in it."""
+    """The directories of runs one or two levels below `directory`."""
     files = [*directory.glob(f"*/{CONFIG}"), *directory.glob(f"*/*/{CONFIG}")]
     return sorted(path.parent for path in files)
 
 
-def left_out(directory: Path) -> str | None:
-    """What to say of runs below a directory that `find` takes for its own runs alone."""
+def note_on_runs_below(directory: Path) -> str | None:
+    """A note that runs below `directory` are not read, if it holds runs of its own as well."""
     others = below(directory) if (directory / CONFIG).exists() else []
     if not others:
         return None
@@ -190,11 +191,11 @@ def to_csv(rows: Sequence[Row]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows([[_cell(row.get(name)) for name in COLUMNS] for row in rows])
+    writer.writerows([[_csv_text(row.get(name)) for name in COLUMNS] for row in rows])
     return buffer.getvalue()
 
 
-def _cell(value: Any) -> str:
+def _csv_text(value: Any) -> str:
     if value is None or (isinstance(value, float | np.floating) and np.isnan(value)):
         return ""
     return f"{value:.9g}" if isinstance(value, float | np.floating) else str(value)
@@ -207,7 +208,7 @@ def _digest(text: str) -> str:
 def load(directory: Path | str, *, check: bool = True) -> Runs:
     """The runs of a directory; `check` compares its files with their checksums."""
     directory = Path(directory)
-    texts = _unedited(directory) if check else _texts(directory)
+    texts = _checked_texts(directory) if check else _texts(directory)
     damaged = InputError(f"{directory} is damaged: its files are not what qduet train writes")
     try:
         runs = Runs(directory, parse_json(texts[CONFIG]), read_table(texts[EVALUATIONS]))
@@ -243,8 +244,8 @@ def _texts(directory: Path) -> dict[str, str]:
     return {name: _read(directory, name) for name in (CONFIG, EVALUATIONS)}
 
 
-def _unedited(directory: Path) -> dict[str, str]:
-    """The files, with the checksums they should have; one that writes them is given a moment."""
+def _checked_texts(directory: Path) -> dict[str, str]:
+    """The files, if their checksums are right; a job that is writing them is given a moment."""
     for pause in (0.1, 0.3, 0.0):
         texts = _texts(directory)
         edited = _edited(texts, _read(directory, SUMS))
@@ -262,15 +263,14 @@ def _read(directory: Path, name: str) -> str:
         return (directory / name).read_text(encoding="utf-8")
     except FileNotFoundError:
         raise InputError(
-            f"{directory} holds no training runs ({name} is missing); "
-            "give the --out directory of a qduet train command"
+            f"{directory} holds no training runs ({name} is missing); {_WANTED}"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {directory / name}: {error}") from None
 
 
 def _edited(texts: Mapping[str, str], written: str) -> list[str]:
-    """The files that are not as `written`, the text of `SUMS`, says."""
+    """The files whose checksums are not those in `written`, the text of `SUMS`."""
     lines = (line.split() for line in written.splitlines())
     sums = {line[1]: line[0] for line in lines if len(line) == 2}
     return [name for name, text in texts.items() if sums.get(name) != _digest(text)]
@@ -283,5 +283,5 @@ def read_table(text: str) -> dict[str, np.ndarray]:
         raise ValueError("a row has more or fewer values than there are columns")
     kinds: dict[str, Any] = {"game": str, "agent": str, "seed": int, "step": int}
     names = rows[0].keys() if rows else COLUMNS
-    number = lambda cell: float(cell) if cell else np.nan
+    number = lambda text: float(text) if text else np.nan
     return {name: np.array([kinds.get(name, number)(row[name]) for row in rows]) for name in names}

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from qduet.core.errors import InputError, plain, unknown_name
+from qduet.core.errors import InputError, as_setting, unknown_name
 from qduet.tabular.mdp import FOUR_STATE, MDP, four_state, uniform_policy
 from qduet.tabular.rules import Rule, make_rule
 from qduet.tabular.sweeps import check_step_sizes, error_targets
@@ -92,7 +92,7 @@ class TabularExperiment:
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
             raise unknown_name("protocol", self.protocol, PROTOCOLS)
-        object.__setattr__(self, "title", plain(str, "title", self.title))
+        object.__setattr__(self, "title", as_setting(str, "title", self.title))
         for spec in self.rules:
             if not isinstance(spec, RuleSpec):
                 raise InputError(

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 
 from qduet.core.digests import digest
 from qduet.core.errors import InputError
-from qduet.core.files import read_cell, to_json, write_atomically, write_cell
+from qduet.core.files import read_arrays, to_json, write_arrays, write_atomically
 from qduet.core.provenance import versions
 from qduet.tabular.experiments import SHARED, TabularExperiment
 from qduet.tabular.mdp import MDP, uniform_policy
@@ -139,7 +139,7 @@ class _Size(NamedTuple):
         check_rules(rules, mdp)
         folder = directory / experiment.figure / f"actions-{num_actions}"
         settings = {name: _curves_settings(experiment, mdp, name, rules[name]) for name in rules}
-        read = {name: read_cell(folder / f"{name}.npz", settings[name]) for name in rules}
+        read = {name: read_arrays(folder / f"{name}.npz", settings[name]) for name in rules}
         curves = {name: Curves(**arrays) for name, arrays in read.items() if arrays is not None}
         return cls(experiment, mdp, folder, rules, settings, curves)
 
@@ -160,7 +160,7 @@ class _Size(NamedTuple):
             workers=workers,
         )
         for name, curves in fresh.items():
-            write_cell(self.folder / f"{name}.npz", curves._asdict(), self.settings[name])
+            write_arrays(self.folder / f"{name}.npz", curves._asdict(), self.settings[name])
         self.curves.update(fresh)
 
 

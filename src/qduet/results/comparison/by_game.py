@@ -1,4 +1,4 @@
-"""The numbers of each game, in the units of the metric; docs/comparing.md says what they mean."""
+"""The numbers of each game, in units of the metric; docs/comparing.md defines them."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -15,12 +15,13 @@ from qduet.stats.resampling import Statistic
 class Resampling(NamedTuple):
     """Settings of bootstraps and permutation tests.
 
-    Each of them starts from a generator of its own with this seed, so that a number does not
-    depend on what else is compared.
+    Each starts from a generator of its own with this seed, so that a number does not depend on
+    what else is compared.
     """
 
     seed: int = 0
     resamples: int = stats.RESAMPLES
+    """Of each bootstrap."""
 
     def rng(self) -> np.random.Generator:
         """A new generator."""
@@ -32,18 +33,18 @@ class Resampling(NamedTuple):
 
 
 FEW_SEEDS = 10
-"""From so many seeds on, all bootstrap intervals hold in some 90 % of cases (docs/comparing.md)."""
+"""With so many seeds, bootstrap intervals hold in some 90 % of cases (docs/comparing.md)."""
 
 
-def note_on_intervals(collection: Collection) -> list[str]:
-    """That the bootstrap needs more seeds than there are, if it has any to go by."""
+def note_on_intervals(collection: Collection) -> tuple[str, ...]:
+    """A note that bootstrap intervals are too short, if there are 2 to 9 seeds of an agent."""
     counts = [len(curves.seeds) for curves in collection.curves.values()]
     if all(count == 1 or count >= FEW_SEEDS for count in counts):
-        return []
-    return [
+        return ()
+    return (
         f"Fewer than {FEW_SEEDS} seeds: bootstrap intervals, in brackets, are too short. In one "
-        "game, the true IQM is in 50 % of those of 2 seeds, 75 % of 3, 90 % of 5."
-    ]
+        "game, the true IQM is in 50 % of those of 2 seeds, 75 % of 3, 90 % of 5.",
+    )
 
 
 class AgentSummary(NamedTuple):
@@ -52,10 +53,13 @@ class AgentSummary(NamedTuple):
     game: str
     agent: str
     seeds: int
+    """How many."""
     mean: Interval
-    """Student's t."""
+    """Over seeds, with Student's interval."""
     median: float
+    """Over seeds."""
     iqm: Estimate
+    """Interquartile mean over seeds, with a bootstrap interval."""
     auc: Interval
     """Mean over training: the area under the learning curve, over its length."""
 
@@ -71,13 +75,15 @@ class PairSummary(NamedTuple):
     improvement: Estimate
     """P(X > Y)."""
     welch_p: float
+    """p-value of Welch's test of equal means."""
     welch_holm: float
-    """`welch_p` corrected for all comparisons that are made."""
+    """`welch_p`, Holm-corrected for all comparisons that are made."""
     paired_p: float
-    """Of the permutation test over the seeds that both have."""
+    """p-value of the permutation test over the seeds that both have."""
     paired_holm: float
+    """`paired_p`, Holm-corrected."""
     correlation: float
-    """Of x with y over those seeds: what pairing is worth."""
+    """Between x and y over those seeds; the higher it is, the more pairing gains."""
 
 
 def agent_summaries(collection: Collection, resampling: Resampling) -> tuple[AgentSummary, ...]:
@@ -116,8 +122,8 @@ def pairs_of(agents: Sequence[str], baseline: str | None) -> Iterator[tuple[str,
     """Every pair of `agents`, or each of the others with `baseline`."""
     if baseline is None:
         return itertools.combinations(agents, 2)
-    there = baseline in agents
-    return iter([(agent, baseline) for agent in agents if there and agent != baseline])
+    others = [agent for agent in agents if agent != baseline] if baseline in agents else []
+    return iter([(agent, baseline) for agent in others])
 
 
 def pair_summaries(

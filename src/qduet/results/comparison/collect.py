@@ -1,10 +1,10 @@
 """From directories of runs to curves that may be compared: one vector per run, at the same steps.
 
-    collection = collect([source(text) for text in ("out/breakout", "out/seaquest")])
+    collection = collect([*sources("out/breakout"), *sources("out/seaquest")])
     collection.curves["Breakout", "rdq"].values[:, -1].mean()
 
-Directories of one game are put together: agents side by side, and one agent's seeds too, if its
-settings are the same everywhere. What must not be mixed is refused.
+Directories of one game are merged: agents side by side, and the seeds of one agent if its settings
+are the same in all directories. Runs that must not be mixed are refused.
 """
 
 import dataclasses
@@ -26,6 +26,7 @@ class Source(NamedTuple):
 
     runs: Runs
     name: str | None = None
+    """Its agents are called ``rdq@name``."""
 
 
 class Curves(NamedTuple):
@@ -47,6 +48,7 @@ class Collection:
     """The runs that are compared."""
 
     metric: str
+    """The column that is compared, one of `METRICS`."""
     steps: np.ndarray
     """int[points]: where every run has a value, up to the step of the comparison."""
     curves: dict[tuple[str, str], Curves]
@@ -58,7 +60,7 @@ class Collection:
 
     @property
     def at(self) -> int:
-        """The step of the comparison."""
+        """The step of the comparison, the last of `steps`."""
         return int(self.steps[-1])
 
     @property
@@ -93,9 +95,8 @@ def sources(text: str) -> list[Source]:
     named = bool(equals) and not Path(text).exists()
     if named and not (name and rest):
         raise InputError(f"'{text}' is neither a directory nor NAME=DIR")
-    place = Path(rest if named else text)
-    found = runs.find([place])
-    return [Source(runs.load(directory), name if named else None) for directory in found]
+    directories = runs.find([Path(rest if named else text)])
+    return [Source(runs.load(directory), name if named else None) for directory in directories]
 
 
 def collect(
@@ -104,7 +105,7 @@ def collect(
     """The runs of all sources, at the steps that all of them have, up to `at` if it is given."""
     if metric not in METRICS:
         raise unknown_name("metric", metric, METRICS)
-    cells: dict[tuple[str, str], list[_Part]] = {}
+    parts: dict[tuple[str, str], list[_Part]] = {}
     settings: dict[str, tuple[Source, dict[str, Any]]] = {}
     protocols = {_protocol(source) for source in given if source.name is None}
     _check_games(given)
@@ -116,13 +117,13 @@ def collect(
             label = agent["label"] + (f"@{suffix}" if suffix else "")
             _check_settings(settings, label, source, agent)
             part = _Part(source.runs, source.runs.scores(agent["label"], metric))
-            cells.setdefault((source.runs.game, label), []).append(part)
-    steps = _common_steps(cells, metric)
+            parts.setdefault((source.runs.game, label), []).append(part)
+    steps = _common_steps(parts, metric)
     if at is not None and at not in steps:
         known = ", ".join(f"{step:,}" for step in steps)
         raise InputError(f"--at {at}: not all runs have an evaluation there; they have {known}")
     steps = steps if at is None else steps[steps <= at]
-    curves = {key: _merged(key, parts, steps) for key, parts in cells.items()}
+    curves = {key: _merged(key, of_key, steps) for key, of_key in parts.items()}
     collection = Collection(metric, steps, curves)
     notes = _notes_on_sources(given, settings, steps[-1] if at is None else None)
     return dataclasses.replace(
@@ -172,11 +173,11 @@ def _check_settings(
             )
 
 
-def _common_steps(cells: dict[tuple[str, str], list[_Part]], metric: str) -> np.ndarray:
+def _common_steps(parts: dict[tuple[str, str], list[_Part]], metric: str) -> np.ndarray:
     """The steps at which every run has a finite value."""
     common: set[int] | None = None
-    for (game, label), parts in cells.items():
-        for part in parts:
+    for (game, label), of_key in parts.items():
+        for part in of_key:
             finite = np.isfinite(part.scores.values).all(axis=0)
             here = set(part.scores.steps[finite].tolist())
             if not len(part.scores.seeds) or not here:
@@ -212,8 +213,8 @@ def _notes_on_sources(
 ) -> tuple[str, ...]:
     notes = []
     for held in (source.runs for source in given):
-        alone = runs.left_out(held.directory)
-        notes += [alone] if alone else []
+        nested = runs.note_on_runs_below(held.directory)
+        notes += [nested] if nested else []
         last, end = int(held.table["step"].max()), held.config["steps"]
         if not held.finished:
             done = int((held.table["step"] == end).sum())
@@ -234,7 +235,7 @@ def _notes_on_sources(
 
 
 def note_on_steps(steps: np.ndarray) -> list[str]:
-    """That a curve through two evaluations says nothing about what is between, if it is one."""
+    """A note that the curve between two evaluations is a straight line, if there are only two."""
     if len(steps) != 2:
         return []
     return [

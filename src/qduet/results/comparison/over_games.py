@@ -2,9 +2,9 @@
 
     normalised score = return / published mean return of DQN on that game after 10M steps
 
-0 is no reward at all (no MinAtar reward is negative) and 1 is the published DQN. Both ends were
-fixed before any run was seen and are the same in every comparison: a score does not change with the
-company it is in, and its interval need not account for an estimated unit. P(X > Y) needs no unit.
+0 is no reward at all (no MinAtar reward is negative) and 1 is the published DQN. Both were fixed
+before any run was made and are the same in every comparison: a score does not depend on the other
+agents, and its interval need not account for an estimated unit. P(X > Y) needs no unit.
 """
 
 from typing import NamedTuple
@@ -39,14 +39,17 @@ class OverallPair(NamedTuple):
     x: str
     y: str
     improvement: Estimate
+    """The probability, with a bootstrap interval."""
 
 
 class Line(NamedTuple):
-    """One agent's curve over all games with its band; ``[points]`` each."""
+    """One agent's curve over all games, with its band."""
 
     agent: str
     x: np.ndarray
+    """Scores or steps, ``[points]``."""
     y: Estimate
+    """Value and bounds, ``[points]`` each."""
 
 
 Normalised = dict[str, list[np.ndarray]]

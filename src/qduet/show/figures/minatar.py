@@ -6,7 +6,7 @@
 
 Solid lines are ours, with 95 % intervals over seeds; faint dashed lines are the published scores.
 The summary over games, which the paper does not have, is drawn with the numbers of `comparison`,
-for ours and for the published runs of the same games (`certificate.overall`).
+for ours and for the published runs of the same games (`paper.overall`).
 """
 
 import textwrap
@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from qduet import stats
-from qduet.paper.certificate.overall import aggregates, collections
+from qduet.paper.overall import aggregates, collections
 from qduet.results import published
 from qduet.results.comparison import Collection, Line, OverallPair
 from qduet.results.published import title

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from qduet.core.errors import InputError, read_json
-from qduet.core.files import open_cell
+from qduet.core.files import open_arrays
 from qduet.paper.figures import FIGURES
 from qduet.paper.findings import Finding, findings
 from qduet.tabular.experiments import SHARED, TabularExperiment
@@ -56,10 +56,10 @@ class CellFile(NamedTuple):
 
 def read(path: Path) -> CellFile:
     """The cell in a file, or `InputError`."""
-    arrays, settings = open_cell(path)
+    arrays, settings = open_arrays(path)
     wanted = {*SHARED, "num_actions", "rule", "versions"}
     if set(arrays) != set(Curves._fields) or not wanted <= set(settings):
-        raise InputError(f"{path} is not a cell of a tabular sweep")
+        raise InputError(f"{path} is not a curves file of a tabular sweep")
     return CellFile(path, Curves(**arrays), settings)
 
 

@@ -3,17 +3,16 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from qduet.paper.certificate import Certificate
-from qduet.paper.certificate.claims import CORRECTED, FAILS, HOLDS, MINATAR, NO_DATA, UNDECIDED
-from qduet.paper.certificate.document import as_document
-from qduet.paper.certificate.tables import (
+from qduet.paper.certificate import Certificate, as_document
+from qduet.paper.certificate_tables import (
     Table,
     certificate_tables,
-    counted,
+    difference_line,
     explanation,
     sentences,
-    told,
+    verdict_counts,
 )
+from qduet.paper.claims import CORRECTED, FAILS, HOLDS, MINATAR, NO_DATA, UNDECIDED
 from qduet.show.report.chart import Fact, Part
 from qduet.show.report.html import Raw, el, table
 
@@ -38,13 +37,13 @@ def show(certificate: Certificate, name: str, title: str, sources: list[Path]) -
 
 def _facts(certificate: Certificate, name: str) -> Iterator[Fact]:
     """What the top of the page says of cells and of Figure 6; the other claims have parts."""
-    for measure, line in counted(certificate).items():
+    for measure, line in verdict_counts(certificate).items():
         cells = [cell for cell in certificate.cells if cell.measure == measure]
         kind = _kind([cell.verdict for cell in cells])
         yield Fact(kind, line, name)
         if kind != "undecided":  # else the line says so of all of them
             undecided = [cell for cell in cells if cell.verdict == UNDECIDED]
-            yield from (Fact("undecided", told(cell), name) for cell in undecided)
+            yield from (Fact("undecided", difference_line(cell), name) for cell in undecided)
     claims = [c for c in certificate.claims if c.where == MINATAR and c.verdict != NO_DATA]
     if claims:
         held = sum(claim.verdict == HOLDS for claim in claims)

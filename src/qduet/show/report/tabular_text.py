@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from qduet.core.errors import read_json, reading
+from qduet.core.errors import as_input_error, read_json
 from qduet.show.figures.style import look_of_rule
 from qduet.show.report.cells import Loaded
 from qduet.show.report.chart import Fact, Part
@@ -191,7 +191,7 @@ def facts(loaded: Loaded, name: str) -> tuple[Fact, ...]:
 def show_run(path: Path) -> Part:
     """What the log of the last ``qduet reproduce`` says: how long, and on what machine."""
     log = read_json(path)
-    with reading(path):
+    with as_input_error(path):
         return Part(Raw(""), {}, {}, tuple(_run_facts(path, log)))
 
 

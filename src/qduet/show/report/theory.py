@@ -4,8 +4,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from qduet.core.errors import read_json, reading
-from qduet.paper.certificate.claims import CORRECTED, HOLDS
+from qduet.core.errors import as_input_error, read_json
+from qduet.paper.claims import CORRECTED, HOLDS
 from qduet.show.figures.style import Look
 from qduet.show.report.chart import DASHES, Fact, Part, group
 from qduet.show.report.html import code, el, table
@@ -38,7 +38,7 @@ STYLES = {"-": "solid", "--": "dashed", "-.": "dashed and dotted", ":": "dotted"
 def show_claims(path: Path, name: str) -> Part:
     """The claims of a ``theory.json``, with their verdicts."""
     document = read_json(path)
-    with reading(path):
+    with as_input_error(path):
         return _claims(path, document, name)
 
 
@@ -101,7 +101,7 @@ def _margin(value: Any) -> str:
 def show_drawn(path: Path, name: str) -> Part:
     """A figure whose lines were written beside its picture (`qduet.show.figures.drawn`)."""
     document = read_json(path)
-    with reading(path):
+    with as_input_error(path):
         return _drawn(path, document, name)
 
 

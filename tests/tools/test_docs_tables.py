@@ -1,4 +1,4 @@
-"""The documentation says what ``results/`` holds: every table and picture is derived again."""
+"""The generated tables of the documentation, derived again from ``results/`` with SciPy."""
 
 import json
 import re
@@ -21,7 +21,7 @@ from raw import columns, curves
 from qduet.deep.agents import make_agent
 from qduet.jobs import recording_file
 from qduet.paper.certificate import Certificate
-from qduet.paper.certificate.claims import Claim, rdq_outperforms
+from qduet.paper.claims import Claim, rdq_outperforms
 from qduet.results import published, runs
 
 ROOT = Path(__file__).parents[2]

@@ -1,9 +1,9 @@
-"""All games together: our runs, and the published ones of the same games, side by side.
+"""All games together: our runs and the published ones, side by side, for Figure 6's summary.
 
     ours, theirs = collections(admit([Path("results/figure6")]))
     aggregates(theirs).iqm                       # against steps, one line per agent
 
-The numbers are those of `comparison`; the paper has none over games.
+The numbers are those of `results.comparison`; the paper has none over games.
 """
 
 from collections.abc import Sequence
@@ -28,8 +28,7 @@ from qduet.results.runs import Runs
 def collections(runs: Sequence[Runs]) -> tuple[Collection | None, Collection]:
     """Our runs, and the published ones of the same games, up to the last step that both have.
 
-    Without runs of ours, or without an agent that all their games have: None, and all that was
-    published.
+    (None, all published runs) if we have no runs, or no agent that plays all our games.
     """
     ours = _ours(runs) if runs else None
     ours = ours if ours and ours.everywhere else None
@@ -52,12 +51,14 @@ def _ours(runs: Sequence[Runs]) -> Collection:
 
 
 class Aggregates(NamedTuple):
-    """What is drawn of one collection, over its games."""
+    """The numbers over all games of one collection."""
 
     iqm: tuple[Line, ...]
+    """IQM of the normalised scores against steps, one line per agent."""
     profile: tuple[Line, ...]
+    """Fraction of runs above a normalised score, one line per agent."""
     improvement: list[OverallPair]
-    """Of the agent that stands later in the order DQN, Dueling DQN, RDQ over the other."""
+    """P(x > y), where x comes after y in the order DQN, Dueling DQN, RDQ."""
 
 
 def aggregates(collection: Collection) -> Aggregates:
@@ -72,10 +73,10 @@ def aggregates(collection: Collection) -> Aggregates:
 
 def _later_first(pairs: Sequence[OverallPair]) -> list[OverallPair]:
     order = published.AGENTS.index
-    turned = []
+    reordered = []
     for x, y, (value, low, high) in pairs:
         pair = OverallPair(x, y, stats.Estimate(value, low, high))
         if order(x) < order(y):
             pair = OverallPair(y, x, stats.Estimate(1 - value, 1 - high, 1 - low))
-        turned.append(pair)
-    return sorted(turned, key=lambda pair: (order(pair.x), order(pair.y)))
+        reordered.append(pair)
+    return sorted(reordered, key=lambda pair: (order(pair.x), order(pair.y)))

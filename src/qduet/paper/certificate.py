@@ -1,4 +1,12 @@
-"""The certificate as one document, and the function that makes it."""
+"""Our results against the published ones, as one certificate.
+
+    certificate = certify([Path("results/figure6")])
+    certificate.cells[0].verdict                   # "agree", "differ" or "undecided"
+    certificate.differs                            # whether anything contradicts the paper
+
+`admission` says which runs may be certified, `agreement` compares each game and agent with the
+published scores, and `claims` tests what the paper says.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,12 +15,30 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qduet.core.errors import InputError
-from qduet.paper.certificate.admission import admit
-from qduet.paper.certificate.cells import MARGIN, MEASURES, Cell, compare_cells, together
-from qduet.paper.certificate.claims import FAILS, Claim, deep_claims, reproduced_claims
-from qduet.paper.certificate.cost import Cost, cost
+from qduet.deep.replay import STRIDE
+from qduet.paper.admission import admit
+from qduet.paper.agreement import MARGIN, MEASURES, Cell, compare_cells, over_cells
+from qduet.paper.claims import FAILS, Claim, deep_claims, reproduced_claims
 from qduet.results import published
 from qduet.results.runs import Runs
+
+FLOOR_MICROSECONDS = 250.0
+"""The least time of an iteration (one update and four steps of every run) of 90 runs on an H200.
+
+Weights, gradients and Adam's averages of 90 two-stream networks are 1.1 GB of memory traffic, at
+the 4.3 TB/s that an H200 gives.
+"""
+
+
+class Cost(NamedTuple):
+    """The time of one training command; NaN where it was not recorded."""
+
+    runs: int
+    """How many runs train side by side."""
+    seconds: float
+    """Wall clock of the whole command: training, evaluations, compilation."""
+    microseconds_per_iteration: float
+    """Of the training alone."""
 
 
 class Source(NamedTuple):
@@ -22,20 +48,30 @@ class Source(NamedTuple):
     directory: str
     agents: tuple[str, ...]
     seeds: int
+    """How many."""
     steps: int
+    """Of each run."""
     provenance: dict[str, Any]
+    """Versions, device and commit of the start, as in config.json."""
     commits: dict[int, str]
-    """The commit at work from a step on."""
+    """The commit at work, by the step from which on."""
     cost: Cost
     episodes_cut: int
     """Evaluation episodes that were cut short; none of the published ones was."""
 
+    @property
+    def floors(self) -> float | None:
+        """Time per iteration in units of `FLOOR_MICROSECONDS`; None unless 90 runs on an H200."""
+        if self.cost.runs != 90 or "H200" not in str(self.provenance.get("device")):
+            return None
+        return self.cost.microseconds_per_iteration / FLOOR_MICROSECONDS
+
 
 class Certificate(NamedTuple):
-    """What was compared, and what came out."""
+    """What was compared, and the verdicts."""
 
     step: int | None
-    """At which training step; None without runs."""
+    """The training step of the comparison; None without runs."""
     sources: tuple[Source, ...]
     cells: tuple[Cell, ...]
     claims: tuple[Claim, ...]
@@ -50,8 +86,8 @@ class Certificate(NamedTuple):
     @property
     def missing_games(self) -> tuple[str, ...]:
         """The paper's games of which there are no runs."""
-        there = {source.game for source in self.sources}
-        return tuple(game for game in published.GAMES if game not in there)
+        present = {source.game for source in self.sources}
+        return tuple(game for game in published.GAMES if game not in present)
 
 
 def certify(
@@ -98,6 +134,17 @@ def _source(runs: Runs) -> Source:
     )
 
 
+def cost(runs: Runs) -> Cost:
+    """The time that the runs of a directory took; all of them train side by side."""
+    columns = (runs.table.get(name) for name in ("elapsed_seconds", "frames_per_second"))
+    elapsed, speeds = (np.empty(0) if x is None else x[np.isfinite(x)] for x in columns)
+    seconds = float(elapsed.max()) if elapsed.size else np.nan
+    number = len(runs.agents) * len(runs.config["seeds"])
+    # The speeds are of stretches of equal length, so that times per frame are averaged.
+    per_frame = float((1 / speeds).mean()) if speeds.size else np.nan
+    return Cost(number, seconds, 1e6 * STRIDE * number * per_frame)
+
+
 def as_document(certificate: Certificate) -> dict[str, Any]:
     """The certificate as plain values, for JSON."""
     cells = [cell._asdict() | {"verdict": cell.verdict} for cell in certificate.cells]
@@ -106,5 +153,5 @@ def as_document(certificate: Certificate) -> dict[str, Any]:
         "missing_games": certificate.missing_games,
         "margin_in_standard_deviations": MARGIN,
         "cells": cells,
-        "together": [t for t in (together(certificate.cells, m) for m in MEASURES) if t],
+        "together": [s for s in (over_cells(certificate.cells, m) for m in MEASURES) if s],
     }

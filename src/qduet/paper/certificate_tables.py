@@ -6,16 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from qduet.paper.certificate.cells import MARGIN, Cell, Together, measure, together
-from qduet.paper.certificate.claims import MINATAR, VERDICTS, Claim, signed
-from qduet.paper.certificate.cost import FLOOR_MICROSECONDS, has_floor
-from qduet.paper.certificate.document import Certificate, Source
+from qduet.paper.agreement import MARGIN, Cell, OverCells, measure, over_cells
+from qduet.paper.certificate import FLOOR_MICROSECONDS, Certificate, Source
+from qduet.paper.claims import MINATAR, VERDICTS, Claim, signed
 from qduet.results import published
-from qduet.results.published import title
+from qduet.results.published import AGENT_NAMES, title
 from qduet.stats import Interval, mean_interval
-
-AGENTS = {"dqn": "DQN", "dueling_dqn": "Dueling DQN", "rdq": "RDQ"}
-"""How agents are called in text."""
 
 MEASURED = {"return": "mean return", "auc": "AUC"}
 """How measures are called in text."""
@@ -47,12 +43,12 @@ def cells_table(cells: Sequence[Cell]) -> Table:
 
 
 def all_cells_table(cells: Sequence[Cell], name: str, step: int) -> Table:
-    """All 15 cells of the measure `name` at `step`, those without data as such."""
-    there = {(c.game, c.agent): c for c in cells if c.measure == name and c.step == step}
+    """All 15 cells of the measure `name` at `step`; those without data say so."""
+    present = {(c.game, c.agent): c for c in cells if c.measure == name and c.step == step}
     rows = []
     for game in published.GAMES:
         for agent in published.AGENTS:
-            cell = there.get((game, agent))
+            cell = present.get((game, agent))
             rows.append(_cell_row(cell) if cell else _empty_row(game, agent, name, step))
     return _cells_table(rows, name, step)
 
@@ -67,7 +63,7 @@ def _cells_table(rows: list[tuple[str, ...]], name: str, step: int) -> Table:
 def _cell_row(cell: Cell) -> tuple[str, ...]:
     return (
         title(cell.game),
-        AGENTS[cell.agent],
+        AGENT_NAMES[cell.agent],
         _with_seeds(cell.theirs),
         _with_seeds(cell.ours),
         signed(cell.difference),
@@ -91,7 +87,8 @@ def _empty_row(game: str, agent: str, name: str, step: int) -> tuple[str, ...]:
     values = measure(published.scores(game, agent), name, step)
     theirs = mean_interval(values)
     margin = _margin(MARGIN * values.std(ddof=1), values.mean())
-    return (title(game), AGENTS[agent], _with_seeds(theirs), "–", "–", margin, "–", "–", NOT_YET)
+    names = title(game), AGENT_NAMES[agent]
+    return (*names, _with_seeds(theirs), "–", "–", margin, "–", "–", NOT_YET)
 
 
 def claims_table(claims: Sequence[Claim]) -> Table:
@@ -106,7 +103,7 @@ def sources_table(sources: Sequence[Source]) -> Table:
     floor = f"× the floor of {FLOOR_MICROSECONDS:g} µs"
     rows = []
     for source in sources:
-        cost, where = source.cost, source.provenance
+        cost, made_with = source.cost, source.provenance
         timed = np.isfinite(cost.microseconds_per_iteration)
         commits = [_since(step, commit) for step, commit in source.commits.items()]
         rows.append(
@@ -114,12 +111,12 @@ def sources_table(sources: Sequence[Source]) -> Table:
                 title(source.game),
                 f"{len(source.agents)} agents × {source.seeds} seeds",
                 f"{source.steps:,}",
-                str(where.get("device") or "unknown"),
-                str(where.get("jax") or "unknown"),
+                str(made_with.get("device") or "unknown"),
+                str(made_with.get("jax") or "unknown"),
                 ", ".join(commits),
                 f"{cost.seconds / 60:.1f} min" if np.isfinite(cost.seconds) else "unknown",
                 f"{cost.microseconds_per_iteration:,.0f}" if timed else "unknown",
-                f"{cost.floors:.1f}" if timed and has_floor(cost, where) else "–",
+                f"{source.floors:.1f}" if timed and source.floors else "–",
             )
         )
     return Table("Runs", (*headings, "µs per iteration", floor), rows)
@@ -130,19 +127,19 @@ def _since(step: int, commit: str) -> str:
 
 
 def sentences(certificate: Certificate) -> list[str]:
-    """What came out, and what to know about it, one statement a line."""
+    """The outcome, and what to know about it, one statement a line."""
     lines = [*_coverage(certificate)]
-    for name, line in counted(certificate).items():
-        lines += [f"{line}.", *_together(together(certificate.cells, name))]
+    for name, line in verdict_counts(certificate).items():
+        lines += [f"{line}.", *_over_cells(over_cells(certificate.cells, name))]
     for about, deep in (("Figure 6", True), ("the other figures and the theory", False)):
         counts = Counter(c.verdict for c in certificate.claims if (c.where == MINATAR) == deep)
-        told = ", ".join(f"{verdict}: {counts[verdict]}" for verdict in VERDICTS if counts[verdict])
+        listed = ", ".join(f"{v}: {counts[v]}" for v in VERDICTS if counts[v])
         if counts:
-            lines.append(f"Of {counts.total()} claims on {about}, {told}.")
+            lines.append(f"Of {counts.total()} claims on {about}, {listed}.")
     short = {(c.game, c.agent): c.missing_seeds for c in certificate.cells if c.missing_seeds}
     for (game, agent), seeds in short.items():
         lines.append(
-            f"The published scores of {title(game)}, {AGENTS[agent]} lack seeds "
+            f"The published scores of {title(game)}, {AGENT_NAMES[agent]} lack seeds "
             f"{', '.join(map(str, seeds))}: {published.SEEDS - len(seeds)} of {published.SEEDS}."
         )
     for source in certificate.sources:
@@ -151,25 +148,25 @@ def sentences(certificate: Certificate) -> list[str]:
     return lines
 
 
-def _together(found: Together | None) -> Iterator[str]:
-    if found is not None:
+def _over_cells(summary: OverCells | None) -> Iterator[str]:
+    if summary is not None:
         yield (
-            f"Mean difference over cells: {signed(found.difference)} published standard "
-            f"deviations; χ²({found.difference.n}) = {found.chi2:.1f}, which chance alone exceeds "
-            f"with p = {found.p_value:.2g}."
+            f"Mean difference over cells: {signed(summary.difference)} published standard "
+            f"deviations; χ²({summary.difference.n}) = {summary.chi2:.1f}, which chance alone "
+            f"exceeds with p = {summary.p_value:.2g}."
         )
 
 
-def told(cell: Cell) -> str:
-    """A cell in a line: what was compared, and what came out."""
+def difference_line(cell: Cell) -> str:
+    """What was compared in a cell, its difference and its margin, in a line."""
     return (
         f"In {MEASURED[cell.measure]} at {cell.step:,} steps, {title(cell.game)}, "
-        f"{AGENTS[cell.agent]}: difference {signed(cell.difference)}, margin {cell.margin:.2f}"
+        f"{AGENT_NAMES[cell.agent]}: difference {signed(cell.difference)}, margin {cell.margin:.2f}"
     )
 
 
-def counted(certificate: Certificate) -> dict[str, str]:
-    """How many cells agree, by the measure that they are judged in."""
+def verdict_counts(certificate: Certificate) -> dict[str, str]:
+    """How many cells agree, differ and are undecided, a line for each measure."""
     lines = {}
     for name, measured in MEASURED.items():
         cells = [cell for cell in certificate.cells if cell.measure == name]
@@ -185,8 +182,8 @@ def counted(certificate: Certificate) -> dict[str, str]:
 def _coverage(certificate: Certificate) -> Iterator[str]:
     missing = ", ".join(map(title, certificate.missing_games))
     if missing:
-        there = f"{len(certificate.sources)} of {len(published.GAMES)} games"
-        yield f"Runs of {there}; none of {missing}."
+        present = f"{len(certificate.sources)} of {len(published.GAMES)} games"
+        yield f"Runs of {present}; none of {missing}."
 
 
 def explanation() -> str:
@@ -194,12 +191,12 @@ def explanation() -> str:
     return (
         "Means ± the half-width of the 95 % interval over seeds (their number in brackets if it is "
         f"not {published.SEEDS}); differences with Welch's interval. The margin is {MARGIN:g} "
-        "published standard deviation over seeds. agree: the difference is shown to be within the "
-        "margin (two one-sided tests, 5 %); the least margin for which it is stands under shown "
-        "within. differ: that is not shown, and the means are not equal "
-        "(Welch's test, 5 %, Holm-corrected over 15 cells). undecided: neither. An iteration is "
-        f"one update and four steps of every run; of 90 runs on an H200 it cannot take less than "
-        f"about {FLOOR_MICROSECONDS:g} µs; the wall clock holds evaluations and compilation too."
+        "published standard deviation over seeds. agree: two one-sided tests at 5 % show that the "
+        "difference is within the margin; shown within: the smallest margin at which they do. "
+        "differ: they do not, and Welch's test at 5 %, Holm-corrected over 15 cells, rejects equal "
+        "means. undecided: neither. An iteration is one update and four steps of every run; with "
+        f"90 runs on an H200 it takes at least about {FLOOR_MICROSECONDS:g} µs. The wall clock "
+        "includes evaluations and compilation."
     )
 
 

@@ -1,7 +1,7 @@
-"""Which runs may be compared with the published scores: whole, unedited, and of the same settings.
+"""Which runs may be compared with the published scores: complete, unedited, of the same settings.
 
-The published figure came from the released code, so that only ``protocol=reference`` with the
-paper's settings is compared with it. Whatever is refused is refused in one line.
+The published scores came from the released code, so they are compared with ``protocol=reference``
+and the paper's settings only. Other runs are refused with one line that says why.
 """
 
 import dataclasses
@@ -21,11 +21,14 @@ PROTOCOL = "reference"
 
 
 def admit(directories: Sequence[Path], *, protocol: str = PROTOCOL) -> list[Runs]:
-    """The runs of `directories` (or of the directories in them), one per game, games in order."""
+    """The runs of `directories` (or of the directories in them), one per game, games in order.
+
+    With ``protocol="paper"``, runs must have been made as the paper's text says.
+    """
     admitted: dict[str, Runs] = {}
     for path in find(directories):
         runs = load(path)
-        check(runs, protocol=protocol)
+        _check(runs, protocol)
         if runs.game in admitted:
             raise InputError(
                 f"{published.title(runs.game)} is in both {admitted[runs.game].directory} and "
@@ -35,27 +38,23 @@ def admit(directories: Sequence[Path], *, protocol: str = PROTOCOL) -> list[Runs
     return [admitted[game] for game in published.GAMES if game in admitted]
 
 
-def check(runs: Runs, *, protocol: str = PROTOCOL) -> None:
-    """Raises unless `runs` are whole and were made as the published ones were.
-
-    With ``protocol="paper"``, what is wanted is the paper as written.
-    """
+def _check(runs: Runs, protocol: str) -> None:
     try:
         _check_settings(runs, protocol)
         _check_agents(runs, protocol)
     except KeyError as error:
         raise _refused(runs, f"its config.json has no {error}", "train again") from None
-    check_whole(runs)
+    check_complete(runs)
 
 
-def check_whole(runs: Runs) -> None:
-    """Raises unless every evaluation is there once, and every run is one of its own."""
+def check_complete(runs: Runs) -> None:
+    """Raises unless every evaluation is there once, and no run is a copy of another."""
     _check_rows(runs)
     _check_copies(runs)
 
 
-def _refused(runs: Runs, what: str, remedy: str) -> InputError:
-    return InputError(f"{runs.directory} cannot be certified: {what}; {remedy}")
+def _refused(runs: Runs, reason: str, remedy: str) -> InputError:
+    return InputError(f"{runs.directory} cannot be certified: {reason}; {remedy}")
 
 
 def _check_settings(runs: Runs, protocol: str) -> None:
@@ -109,7 +108,7 @@ def _check_agents(runs: Runs, protocol: str) -> None:
 
 
 def _check_rows(runs: Runs) -> None:
-    """Each agent × seed × step of the configuration must be there once, and nothing else."""
+    """Each agent × seed × step of config.json must be there once, and nothing else."""
     config, table = runs.config, runs.table
     steps = range(0, config["steps"] + 1, config["evaluate_every"])
     wanted = {(a, s, t) for a in runs.agents for s in config["seeds"] for t in steps}

@@ -1,19 +1,19 @@
-"""What the paper says, tried on our data: one verdict per claim.
+"""What the paper says, tested on our data: one verdict per claim.
 
-Of MinAtar (Section 4.3), at 10M steps, mean returns over seeds unless told otherwise:
+On MinAtar (Section 4.3), at 10M steps, mean returns over seeds unless noted:
 
 - RDQ outperforms DQN, and Dueling DQN, in each of the five games: ten one-sided Welch tests,
-  Holm-corrected together. *Holds* if ours rejects at 5 %; *does not hold* if the opposite test
-  does, corrected alike; else *undecided*.
-- RDQ is more sample efficient than Dueling DQN in the five games (said in Section 1): the AUC in
-  place of the last return, five one-sided tests, Holm-corrected. *Holds* if all reject; *does not
-  hold* if the opposite test does in some game; else *undecided*.
-- Between DQN and Dueling DQN neither is clearly superior: five two-sided tests, Holm-corrected.
-  *Holds* if each of them is significantly ahead in some game; *does not hold* if one is ahead in a
-  majority of the games and behind in none; else *undecided*.
+  Holm-corrected together. *Holds* if our test rejects at 5 %; *does not hold* if the opposite test
+  does, corrected likewise; else *undecided*.
+- RDQ is more sample efficient than Dueling DQN in the five games (Section 1): the AUC instead of
+  the last return, five one-sided tests, Holm-corrected. *Holds* if all reject; *does not hold* if
+  the opposite test rejects in some game; else *undecided*.
+- Neither DQN nor Dueling DQN is clearly superior: five two-sided tests, Holm-corrected. *Holds* if
+  each agent is significantly ahead in some game; *does not hold* if one is ahead in a majority of
+  the games and behind in none; else *undecided*.
 
-The claims on tabular experiments and on theory are taken from what ``qduet reproduce`` and ``qduet
-theory --out`` wrote: `findings` and `theory` hold their tests.
+The verdicts on tabular experiments and on theory are read from the files of ``qduet reproduce`` and
+``qduet theory --out``; `findings` and the room `theory` hold their tests.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,16 +23,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qduet.core.errors import read_json, reading
-from qduet.paper.certificate.cells import ALPHA, MEASURES, holm_among, measure
+from qduet.core.errors import as_input_error, read_json
+from qduet.paper.agreement import ALPHA, MEASURES, holm_among, measure
 from qduet.results import published
-from qduet.results.published import title
+from qduet.results.published import AGENT_NAMES, title
 from qduet.results.runs import Runs
 from qduet.stats import Interval, number, welch_interval, welch_test
 
 HOLDS, FAILS, UNDECIDED, NO_DATA = "holds", "does not hold", "undecided", "no data"
 CORRECTED = "holds (corrected)"
-"""What was checked holds, but the paper says it a little otherwise."""
+"""What was checked holds; the paper states it a little differently."""
 
 VERDICTS = (HOLDS, CORRECTED, FAILS, UNDECIDED, NO_DATA)
 
@@ -44,29 +44,30 @@ TABULAR = {
     "figure5": "AV-learning beats Q-learning; Hard RDQ is ahead of Dueling Q-learning",
     "figure5-soft": "Soft RDQ is noisy in the tabular setting",
 }
-"""What each tabular figure is about, for want of its data."""
+"""What each tabular figure claims in short, shown while its data are missing."""
 
 
 class Claim(NamedTuple):
-    """A statement of the paper, and what became of it."""
+    """A statement of the paper, and our verdict on it."""
 
     where: str
     """Where the paper makes it."""
     statement: str
+    """The claim in a sentence."""
     ours: str
     """Our evidence."""
     theirs: str
     """The paper's evidence."""
     verdict: str
-    """holds, perhaps corrected, does not hold, undecided, or no data."""
+    """One of `VERDICTS`."""
 
 
 Samples = Callable[[str, str], np.ndarray | None]
-"""(game, agent) -> a measure of each run up to 10M steps ``[seeds]``, None where there are none."""
+"""(game, agent) -> a measure of each run up to 10M steps, ``[seeds]``; None without such runs."""
 
 
 def deep_claims(runs: Sequence[Runs], step: int) -> list[Claim]:
-    """The claims on MinAtar, at `step`; without data if that is not the paper's last one."""
+    """The claims on MinAtar, from `runs`; without data unless `step` is the paper's last."""
     games = {game.game: game for game in runs}
 
     def ours(name: str, game: str, agent: str) -> np.ndarray | None:
@@ -81,7 +82,7 @@ def deep_claims(runs: Sequence[Runs], step: int) -> list[Claim]:
     return [*_rdq_is_ahead(*returns), _more_efficient(*areas), _no_clear_winner(*returns)]
 
 
-class Versus(NamedTuple):
+class _Pair(NamedTuple):
     """Two agents in one game."""
 
     difference: Interval
@@ -101,15 +102,15 @@ class Versus(NamedTuple):
         return 1 - self.ahead
 
 
-def _versus(samples: Samples, game: str, first: str, second: str) -> Versus | None:
+def _pair(samples: Samples, game: str, first: str, second: str) -> _Pair | None:
     x, y = samples(game, first), samples(game, second)
     if x is None or y is None:
         return None
-    return Versus(welch_interval(x, y), welch_test(x, y))
+    return _Pair(welch_interval(x, y), welch_test(x, y))
 
 
 def _corrected(p_values: Sequence[float | None]) -> list[float]:
-    """Holm-corrected over all of them, made or not; NaN where there is none."""
+    """Holm-corrected over all tests, made or not; NaN where a test was not made."""
     made = [p for p in p_values if p is not None]
     corrected = iter(holm_among(made, len(p_values)))
     return [np.nan if p is None else next(corrected) for p in p_values]
@@ -117,57 +118,34 @@ def _corrected(p_values: Sequence[float | None]) -> list[float]:
 
 def _rdq_is_ahead(ours: Samples, theirs: Samples) -> list[Claim]:
     tests = [(game, other) for game in published.GAMES for other in ("dueling_dqn", "dqn")]
-    evidence: list[list[str]] = []
-    verdicts: list[str] = []
-    for samples in (theirs, ours):
-        pairs, p_values, verdicts = _rdq_against(samples, tests)
-        evidence.append([_told(pair, p) for pair, p in zip(pairs, p_values, strict=True)])
+    evidence, verdicts = _rdq_against(ours, tests)
+    published_evidence, _ = _rdq_against(theirs, tests)
     return [
-        Claim(MINATAR, rdq_outperforms(game, other), our, their, verdict)
-        for (game, other), their, our, verdict in zip(tests, *evidence, verdicts, strict=True)
+        Claim(MINATAR, rdq_outperforms(game, other), _describe(*our), _describe(*their), verdict)
+        for (game, other), our, their, verdict in zip(
+            tests, evidence, published_evidence, verdicts, strict=True
+        )
     ]
 
 
 def _rdq_against(
     samples: Samples, tests: Sequence[tuple[str, str]]
-) -> tuple[list[Versus | None], list[float], list[str]]:
-    """RDQ against others, (game, other) each: the pairs, p of being ahead, whether it is."""
-    pairs = [_versus(samples, game, "rdq", other) for game, other in tests]
+) -> tuple[list[tuple[_Pair | None, float]], list[str]]:
+    """RDQ against the other agent of each (game, other): pairs with p-values, and verdicts."""
+    pairs = [_pair(samples, game, "rdq", other) for game, other in tests]
     ahead = _corrected([pair and pair.ahead for pair in pairs])
     behind = _corrected([pair and pair.behind for pair in pairs])
-    return pairs, ahead, [_verdict(*p) for p in zip(ahead, behind, strict=True)]
-
-
-def _more_efficient(ours: Samples, theirs: Samples) -> Claim:
-    told = []
-    verdict = NO_DATA
-    for samples in (theirs, ours):
-        tests = [(game, "dueling_dqn") for game in published.GAMES]
-        _, p_values, verdicts = _rdq_against(samples, tests)
-        told.append(_efficiency(verdicts, p_values))
-        verdict = next(v for v in (FAILS, NO_DATA, UNDECIDED, HOLDS) if v in verdicts)
-    statement = "RDQ is more sample efficient than Dueling DQN in the five games (AUC)"
-    return Claim(MINATAR, statement, told[1], told[0], verdict)
-
-
-def _efficiency(verdicts: list[str], p_values: list[float]) -> str:
-    held = [p for p, verdict in zip(p_values, verdicts, strict=True) if verdict == HOLDS]
-    games = len(verdicts) - verdicts.count(NO_DATA)
-    if not games:
-        return NEEDED
-    largest = f", largest p = {max(held):.2g}" if held else ""
-    return f"of {_games(games)}, RDQ ahead in {len(held)}{largest}"
+    verdicts = [_verdict(*p_values) for p_values in zip(ahead, behind, strict=True)]
+    return list(zip(pairs, ahead, strict=True)), verdicts
 
 
 def rdq_outperforms(game: str, other: str) -> str:
     """The claim, in words."""
-    return f"{title(game)}: RDQ outperforms {_NAMES[other]}"
+    return f"{title(game)}: RDQ outperforms {AGENT_NAMES[other]}"
 
 
 NEEDED = "needs runs of 10M steps"
-"""Our evidence for a claim of Figure 6 where there is none."""
-
-_NAMES = {"dqn": "DQN", "dueling_dqn": "Dueling DQN"}
+"""Our evidence for a claim on Figure 6 while there are no runs."""
 
 
 def _verdict(ahead: float, behind: float) -> str:
@@ -176,11 +154,11 @@ def _verdict(ahead: float, behind: float) -> str:
     return HOLDS if ahead < ALPHA else FAILS if behind < ALPHA else UNDECIDED
 
 
-def _told(pair: Versus | None, p: float) -> str:
+def _describe(pair: _Pair | None, p: float) -> str:
     if pair is None:
         return NEEDED
     digits = 2
-    while f"{p:.{digits}g}" == f"{ALPHA:g}" and digits < 6:  # which would not say on which side
+    while f"{p:.{digits}g}" == f"{ALPHA:g}" and digits < 6:  # 0.05 would not say on which side
         digits += 1
     return f"{signed(pair.difference)}, p = {p:.{digits}g}"
 
@@ -190,33 +168,49 @@ def signed(interval: Interval) -> str:
     return f"{number(interval.mean, '+.2f')} ± {interval.half_width:.2f}"
 
 
-def _no_clear_winner(ours: Samples, theirs: Samples) -> Claim:
-    told = []
-    verdict = NO_DATA
-    for samples in (theirs, ours):
-        pairs = {g: _versus(samples, g, "dueling_dqn", "dqn") for g in published.GAMES}
-        p_values = _corrected([pair and pair.two_sided for pair in pairs.values()])
-        there = {g: pair for g, pair in pairs.items() if pair is not None}
-        clear = [g for g, p in zip(pairs, p_values, strict=True) if p < ALPHA]
-        dueling = [g for g in clear if there[g].difference.mean > 0]
-        dqn = [g for g in clear if there[g].difference.mean < 0]
-        told.append(_wins(dueling, dqn, len(there)))
-        most = len(published.GAMES) // 2 + 1
-        if dueling and dqn:
-            verdict = HOLDS
-        elif len(there) < len(published.GAMES):
-            verdict = NO_DATA
-        else:
-            verdict = FAILS if max(len(dueling), len(dqn)) >= most else UNDECIDED
-    statement = "Neither DQN nor Dueling DQN is clearly superior"
-    return Claim(MINATAR, statement, told[1], told[0], verdict)
+def _more_efficient(ours: Samples, theirs: Samples) -> Claim:
+    statement = "RDQ is more sample efficient than Dueling DQN in the five games (AUC)"
+    (evidence, verdict), (published_evidence, _) = _efficiency(ours), _efficiency(theirs)
+    return Claim(MINATAR, statement, evidence, published_evidence, verdict)
 
 
-def _wins(dueling: list[str], dqn: list[str], games: int) -> str:
+def _efficiency(samples: Samples) -> tuple[str, str]:
+    """Evidence and verdict on RDQ's AUC against Dueling DQN's."""
+    evidence, verdicts = _rdq_against(samples, [(game, "dueling_dqn") for game in published.GAMES])
+    verdict = next(v for v in (FAILS, NO_DATA, UNDECIDED, HOLDS) if v in verdicts)
+    games = len(verdicts) - verdicts.count(NO_DATA)
     if not games:
-        return NEEDED
+        return NEEDED, verdict
+    held = [p for (_, p), verdict in zip(evidence, verdicts, strict=True) if verdict == HOLDS]
+    largest = f", largest p = {max(held):.2g}" if held else ""
+    return f"of {_games(games)}, RDQ ahead in {len(held)}{largest}", verdict
+
+
+def _no_clear_winner(ours: Samples, theirs: Samples) -> Claim:
+    statement = "Neither DQN nor Dueling DQN is clearly superior"
+    (evidence, verdict), (published_evidence, _) = _winners(ours), _winners(theirs)
+    return Claim(MINATAR, statement, evidence, published_evidence, verdict)
+
+
+def _winners(samples: Samples) -> tuple[str, str]:
+    """Evidence and verdict on which of DQN and Dueling DQN is ahead where."""
+    pairs = [_pair(samples, game, "dueling_dqn", "dqn") for game in published.GAMES]
+    p_values = _corrected([pair and pair.two_sided for pair in pairs])
+    tested = list(zip(published.GAMES, pairs, p_values, strict=True))
+    dueling = [g for g, pair, p in tested if pair and p < ALPHA and pair.difference.mean > 0]
+    dqn = [g for g, pair, p in tested if pair and p < ALPHA and pair.difference.mean < 0]
+    games = len(pairs) - pairs.count(None)
+    if dueling and dqn:
+        verdict = HOLDS
+    elif games < len(pairs):
+        verdict = NO_DATA
+    else:
+        verdict = FAILS if max(len(dueling), len(dqn)) > len(pairs) / 2 else UNDECIDED
+    if not games:
+        return NEEDED, verdict
     names = lambda ahead: ", ".join(ahead) or "none"
-    return f"of {_games(games)}, Dueling DQN ahead: {names(dueling)}; DQN ahead: {names(dqn)}"
+    wins = f"Dueling DQN ahead: {names(dueling)}; DQN ahead: {names(dqn)}"
+    return f"of {_games(games)}, {wins}", verdict
 
 
 def _games(number: int) -> str:
@@ -231,10 +225,10 @@ def reproduced_claims(out: Path | None) -> list[Claim]:
     claims = []
     for figure, about in TABULAR.items():
         path = out and out / figure / "summary.json"
-        with reading(path):
+        with as_input_error(path):
             claims += _tabular(figure, about, _read(path))
     path = out and out / "theory" / "theory.json"
-    with reading(path):
+    with as_input_error(path):
         return claims + _theory(_read(path))
 
 

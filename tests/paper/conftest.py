@@ -1,0 +1,9 @@
+"""What the tests of the certificate share."""
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def generator():
+    return np.random.default_rng(6)
