@@ -21,10 +21,9 @@ from qduet.deep.agents import make_agent
 from qduet.jobs.job import Job
 from qduet.jobs.program import build
 from qduet.jobs.trainer import train
-from qduet.minatar import Environment, Outcome, register
+from qduet.minatar import LEFT, NOOP, RIGHT, Environment, StepResult, register
 from qduet.minatar.bitboard import one_cell
-from qduet.minatar.chance import below
-from qduet.minatar.types import LEFT, NOOP, RIGHT
+from qduet.minatar.random_words import below
 from qduet.results import runs
 
 
@@ -43,13 +42,13 @@ def reset(draws: jax.Array) -> Catch:
     return Catch(jnp.int32(0), ball_x, paddle)
 
 
-def step(state: Catch, action: jax.Array, draws: jax.Array) -> Outcome:
+def step(state: Catch, action: jax.Array, draws: jax.Array) -> StepResult:
     """The paddle moves, the ball falls one row; in the last row the game is over."""
     paddle = jnp.clip(state.paddle + (action == RIGHT) - (action == LEFT), 0, 9)
     after = Catch(state.ball_y + 1, state.ball_x, paddle)
     landed = after.ball_y == 9
     caught = jnp.where(after.ball_x == paddle, 1.0, -1.0)
-    return Outcome(after, jnp.where(landed, caught, 0.0), landed)
+    return StepResult(after, jnp.where(landed, caught, 0.0), landed)
 
 
 def rows(state: Catch) -> jax.Array:

@@ -79,3 +79,10 @@ def test_a_native_function_is_its_function():
     x, y = jnp.arange(6.0).reshape(2, 3), jnp.arange(3.0)
     ours = jax.jit(xla.native_function(function))(x, y)
     jax.tree.map(np.testing.assert_array_equal, ours, function(x, y))
+
+
+def test_a_value_computed_once_is_unchanged():
+    for value in (jnp.uint32(0xDEADBEEF), jnp.array([True, False]), jnp.uint32(0)):
+        once = xla.computed_once(value)
+        assert once.dtype == value.dtype
+        np.testing.assert_array_equal(once, value)

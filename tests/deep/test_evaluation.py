@@ -7,7 +7,7 @@ from qduet.deep import evaluation as evaluation_module
 from qduet.deep import networks
 from qduet.deep.agents import AGENTS, make_agent
 from qduet.deep.evaluation import Episode, Evaluation, evaluate, summarise
-from qduet.minatar import Environment, Outcome
+from qduet.minatar import Environment, StepResult
 
 LONGEST = 300
 
@@ -15,7 +15,7 @@ LONGEST = 300
 def clock(state, action, draws):
     """A game of known length that pays 1 per step; the state counts down."""
     left = state - 1
-    return Outcome(jnp.where(left == 0, LONGEST, left), jnp.float32(1), left == 0)
+    return StepResult(jnp.where(left == 0, LONGEST, left), jnp.float32(1), left == 0)
 
 
 GAME = Environment(
@@ -52,7 +52,9 @@ def test_every_episode_counts_once_whatever_its_length(evaluation):
 
 RANDOM = GAME._replace(
     num_draws=2,
-    step=lambda state, action, draws: Outcome(state, jnp.float32(draws[1] % 7), draws[0] % 97 == 0),
+    step=lambda state, action, draws: StepResult(
+        state, jnp.float32(draws[1] % 7), draws[0] % 97 == 0
+    ),
 )
 """Episodes of geometric length, with random rewards."""
 
@@ -155,7 +157,7 @@ def test_columns_of_three_episodes_by_hand():
 
 def test_the_guard_reports_what_it_cut():
     endless = GAME._replace(
-        step=lambda state, action, draws: Outcome(state, jnp.float32(0), jnp.bool_(False))
+        step=lambda state, action, draws: StepResult(state, jnp.float32(0), jnp.bool_(False))
     )
     uniform = networks.Uniform(jnp.bool_(True), jnp.bool_(True))
     key = jax.random.split(jax.random.key(0), 1)

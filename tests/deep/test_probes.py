@@ -39,8 +39,8 @@ import pytest
 from qduet.deep import agents, networks, training
 from qduet.deep.agents import make_agent
 from qduet.deep.training import Setting
-from qduet.minatar.layers import auto_reset, checked
-from qduet.minatar.types import Environment, Outcome
+from qduet.minatar.environment import Environment, StepResult
+from qduet.minatar.wrappers import auto_reset, checked
 
 GAMMA, BETA = 0.5, 0.01
 BLOCKS = 12
@@ -94,7 +94,7 @@ def environment(probe):
     def step(state, action, draws):
         after = probe.next_state[state, action]
         reward = probe.reward[state, action].astype(jnp.float32)
-        return Outcome(jnp.maximum(after, 0), reward, after < 0)
+        return StepResult(jnp.maximum(after, 0), reward, after < 0)
 
     def rows(state):
         lit = jnp.where(state == 0, LEFT_HALF, RIGHT_HALF).astype(jnp.uint32)

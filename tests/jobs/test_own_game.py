@@ -25,7 +25,7 @@ from qduet.jobs import recording_file, resuming
 from qduet.jobs.job import Job
 from qduet.jobs.recording import record
 from qduet.jobs.weights import Weights
-from qduet.minatar import Environment, Outcome, make, register
+from qduet.minatar import Environment, StepResult, make, register
 from qduet.results import runs
 
 REWARD = float(np.float32(200.3))
@@ -40,7 +40,7 @@ def paying(env_id, reward, **options):
         actions=(0, 5),
         num_draws=1,
         reset=lambda draws: jnp.int32(0),
-        step=lambda state, action, draws: Outcome(state, jnp.float32(reward), jnp.bool_(True)),
+        step=lambda state, action, draws: StepResult(state, jnp.float32(reward), jnp.bool_(True)),
         rows=lambda state: jnp.zeros((1, 10), jnp.uint32),
         **options,
     )

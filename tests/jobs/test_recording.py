@@ -19,7 +19,7 @@ from qduet.deep.agents import make_agent
 from qduet.jobs import recording_file
 from qduet.jobs.recording import Recording, record
 from qduet.jobs.weights import Weights
-from qduet.minatar import make, seeded, unpack
+from qduet.minatar import make, seeded_game, unpack
 
 
 def untrained(env_id, name="rdq", seed=0, **options):
@@ -43,7 +43,7 @@ def played(weights):
 
 def test_every_step_is_what_the_game_and_plain_numpy_say(weights, played):
     env, agent, steps = make(weights.env_id, auto_reset=False), weights.agent, played.episode
-    key = jax.random.wrap_key_data(jnp.asarray(seeded.key_data(4)), impl="threefry2x32")
+    key = jax.random.wrap_key_data(jnp.asarray(seeded_game.key_data(4)), impl="threefry2x32")
     key_start, key_play = jax.random.split(key)
     state = env.reset(jax.random.bits(key_start, (env.num_draws,)))
     arrays = {

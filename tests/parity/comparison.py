@@ -10,10 +10,10 @@ import numpy as np
 
 from parity.conversion import CONVERSIONS
 from parity.recording import Recording, select
-from qduet.minatar import layers
+from qduet.minatar import wrappers
+from qduet.minatar.environment import Environment
 from qduet.minatar.packing import unpack
 from qduet.minatar.registry import GAMES
-from qduet.minatar.types import Environment
 
 CHUNK = 2048
 """Transitions in one call, so that one compilation serves recordings of any length."""
@@ -47,7 +47,7 @@ class Stepper(NamedTuple):
 def make_stepper(name: str, *, difficulty_ramping: bool = True) -> Stepper:
     """The functions of our game of this name, compiled when first used."""
     game = GAMES[name].game(difficulty_ramping=difficulty_ramping)
-    sticky = partial(layers.play, game, actions=game.actions, sticky_probability=0.1)
+    sticky = partial(wrappers.wrap, game, actions=game.actions, sticky_probability=0.1)
     return Stepper(
         jax.jit(partial(one_step, sticky(reset_when_over=False))),
         jax.jit(partial(lockstep, sticky(reset_when_over=True))),
@@ -78,10 +78,10 @@ def compare(recording: Recording, stepper: Stepper) -> list[Difference]:
     return differences
 
 
-def starts(recording: Recording, index: np.ndarray) -> layers.StickyState:
+def starts(recording: Recording, index: np.ndarray) -> wrappers.StickyState:
     """The recorded states of these indices, as ours."""
     view = select(recording.states, index)
-    return layers.StickyState(
+    return wrappers.StickyState(
         CONVERSIONS[recording.game].to_state(view), recording.last_actions[index]
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 from parity import seaquest_events
 from parity.recording import Recording
 from parity.views import NOTHING
-from qduet.minatar.types import DOWN, FIRE, LEFT, RIGHT, UP
+from qduet.minatar.environment import DOWN, FIRE, LEFT, RIGHT, UP
 
 
 class Play(NamedTuple):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from parity.views import NOTHING
-from qduet.minatar.types import DOWN, FIRE, LEFT, RIGHT, UP
+from qduet.minatar.environment import DOWN, FIRE, LEFT, RIGHT, UP
 
 Event = Callable[[Any], Any]
 

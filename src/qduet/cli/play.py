@@ -115,7 +115,7 @@ class Game:
     def __init__(self, options: Options):
         import jax
 
-        from qduet.minatar import animation, make, seeded
+        from qduet.minatar import animation, make, seeded_game
 
         sticky = None if options.sticky is None else 0.1 * options.sticky
         self.env = make(options.env_id, sticky_probability=sticky, auto_reset=False)
@@ -124,10 +124,10 @@ class Game:
         self.over = False
         self.frames: list[animation.Frame] = []
         self._frame = animation.Frame
-        self._key = seeded.key_data(options.seed)
-        self._first = jax.jit(lambda key: seeded.first_episode(self.env, key))
-        self._next = jax.jit(lambda before: seeded.next_episode(self.env, before))
-        self._step = jax.jit(lambda before, action: seeded.step(self.env, before, action))
+        self._key = seeded_game.key_data(options.seed)
+        self._first = jax.jit(lambda key: seeded_game.first_episode(self.env, key))
+        self._next = jax.jit(lambda before: seeded_game.next_episode(self.env, before))
+        self._step = jax.jit(lambda before, action: seeded_game.step(self.env, before, action))
         self._observe = jax.jit(self.env.observe)
         self._seeded: Any = self._first(self._key)
 

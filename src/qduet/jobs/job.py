@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from qduet.core.errors import InputError, as_setting, unknown_name
 from qduet.deep.agents import PROTOCOLS, Agent
 from qduet.minatar import canonical_id, game_of
-from qduet.minatar.registry import program_of
+from qduet.minatar.registry import fingerprint_of
 from qduet.results.runs import FORMAT
 
 PER_RUN = frozenset(
@@ -101,7 +101,7 @@ class Job:
 
     def config(self, provenance: Any) -> dict[str, Any]:
         """The content of ``config.json``; of a game of one's own, also what tells its program."""
-        own = program_of(self.env_id)
+        own = fingerprint_of(self.env_id)
         return {
             "format": FORMAT,
             "kind": "train",

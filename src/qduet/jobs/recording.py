@@ -25,7 +25,7 @@ from qduet.deep import acting, agents, networks
 from qduet.deep.agents import Agent, Family
 from qduet.deep.networks import Params
 from qduet.jobs.weights import Weights
-from qduet.minatar import Environment, make, seeded
+from qduet.minatar import Environment, make, seeded_game
 
 CHUNK = 250
 """Steps between two looks at whether the episode is over."""
@@ -203,7 +203,7 @@ def record(
 
 
 def _key(seed: int) -> jax.Array:
-    return jax.random.wrap_key_data(jnp.asarray(seeded.key_data(seed)), impl="threefry2x32")
+    return jax.random.wrap_key_data(jnp.asarray(seeded_game.key_data(seed)), impl="threefry2x32")
 
 
 def returns_to_go(rewards: np.ndarray, discount: float) -> np.ndarray:

@@ -14,10 +14,19 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from qduet.minatar import chance
+from qduet.minatar import random_words
 from qduet.minatar.bitboard import cell_if, middle_rows, one_cell
+from qduet.minatar.environment import (
+    ALL_ACTIONS,
+    DOWN,
+    LEFT,
+    NOOP,
+    RIGHT,
+    UP,
+    Environment,
+    StepResult,
+)
 from qduet.minatar.packing import SIZE
-from qduet.minatar.types import ALL_ACTIONS, DOWN, LEFT, NOOP, RIGHT, UP, Environment, Outcome
 
 CHANNELS = ("player", "enemy", "trail", "gold")
 MINIMAL_ACTIONS = (NOOP, LEFT, UP, RIGHT, DOWN)
@@ -61,15 +70,15 @@ def spawn(state: AsterixState, draws: jax.Array) -> AsterixState:
     slots = jnp.arange(NUM_SLOTS, dtype=jnp.uint32)
     free = jnp.sum((~state.present).astype(jnp.uint32) << slots, dtype=jnp.uint32)
     free_before = jax.lax.population_count(free & ((jnp.uint32(1) << slots) - 1))
-    choice = chance.below(draws[1], jax.lax.population_count(free)).astype(jnp.uint32)
+    choice = random_words.below(draws[1], jax.lax.population_count(free)).astype(jnp.uint32)
     chosen = due & ~state.present & (free_before == choice)
 
-    moves_right = chance.happens(draws[1], 1 / 2)
+    moves_right = random_words.happens(draws[1], 1 / 2)
     return state._replace(
         present=state.present | chosen,
         x=jnp.where(chosen, jnp.where(moves_right, 0, SIZE - 1), state.x),
         moves_right=jnp.where(chosen, moves_right, state.moves_right),
-        gold=jnp.where(chosen, chance.happens(draws[0], 1 / 3), state.gold),
+        gold=jnp.where(chosen, random_words.happens(draws[0], 1 / 3), state.gold),
         spawn_timer=jnp.where(due, state.spawn_speed, state.spawn_timer),
     )
 
@@ -81,12 +90,12 @@ def move_player(state: AsterixState, action: jax.Array) -> AsterixState:
     return state._replace(player_x=jnp.clip(x, 0, SIZE - 1), player_y=jnp.clip(y, 1, SIZE - 2))
 
 
-def touch(state: AsterixState) -> Outcome:
+def touch(state: AsterixState) -> StepResult:
     """Gold under the player is taken for 1 point; an enemy there ends the game."""
     in_players_row = jnp.arange(1, NUM_SLOTS + 1) == state.player_y
     touched = state.present & in_players_row & (state.x == state.player_x)
     taken = touched & state.gold
-    return Outcome(
+    return StepResult(
         state._replace(present=state.present & ~taken),
         jnp.any(taken).astype(jnp.float32),
         jnp.any(touched & ~state.gold),
@@ -146,7 +155,7 @@ def reset(draws: jax.Array) -> AsterixState:
 
 def step(
     state: AsterixState, action: jax.Array, draws: jax.Array, *, difficulty_ramping: bool
-) -> Outcome:
+) -> StepResult:
     """One frame."""
     state = move_player(spawn(state, draws), action)
     state, first_reward, first_end = touch(state)
@@ -155,7 +164,7 @@ def step(
     state = run_timers(state)
     if difficulty_ramping:
         state = ramp(state)
-    return Outcome(state, first_reward + second_reward, first_end | second_end)
+    return StepResult(state, first_reward + second_reward, first_end | second_end)
 
 
 def rows(state: AsterixState) -> jax.Array:

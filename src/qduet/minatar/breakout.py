@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 
 from qduet.minatar.bitboard import FULL_ROW, one_cell, one_row
+from qduet.minatar.environment import ALL_ACTIONS, LEFT, NOOP, RIGHT, Environment, StepResult
 from qduet.minatar.packing import SIZE
-from qduet.minatar.types import ALL_ACTIONS, LEFT, NOOP, RIGHT, Environment, Outcome
 
 CHANNELS = ("paddle", "ball", "trail", "brick")
 MINIMAL_ACTIONS = (NOOP, LEFT, RIGHT)
@@ -72,7 +72,7 @@ def reset(draws: jax.Array) -> BreakoutState:
     )
 
 
-def step(state: BreakoutState, action: jax.Array, draws: jax.Array) -> Outcome:
+def step(state: BreakoutState, action: jax.Array, draws: jax.Array) -> StepResult:
     """One frame."""
     paddle = move_paddle(state.paddle, action)
     old_y, old_x = state.ball_y, state.ball_x
@@ -110,7 +110,7 @@ def step(state: BreakoutState, action: jax.Array, draws: jax.Array) -> Outcome:
         bricks=bricks,
         strike=touches_brick,
     )
-    return Outcome(after, breaks_brick.astype(jnp.float32), lost)
+    return StepResult(after, breaks_brick.astype(jnp.float32), lost)
 
 
 def rows(state: BreakoutState) -> jax.Array:

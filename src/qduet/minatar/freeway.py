@@ -13,10 +13,10 @@ import jax
 import jax.numpy as jnp
 
 from qduet.core.xla import computed_once
-from qduet.minatar import chance
+from qduet.minatar import random_words
 from qduet.minatar.bitboard import cell, middle_rows, one_cell
+from qduet.minatar.environment import ALL_ACTIONS, DOWN, NOOP, UP, Environment, StepResult
 from qduet.minatar.packing import SIZE
-from qduet.minatar.types import ALL_ACTIONS, DOWN, NOOP, UP, Environment, Outcome
 
 CHANNELS = ("chicken", "car", "speed1", "speed2", "speed3", "speed4", "speed5")
 MINIMAL_ACTIONS = (NOOP, UP, DOWN)
@@ -50,7 +50,10 @@ class FreewayState(NamedTuple):
 
 def draw_speeds(draws: jax.Array) -> jax.Array:
     """Uniform in 1..5 for each car."""
-    digits = [*chance.digits(draws[0], NUM_SPEEDS, 4), *chance.digits(draws[1], NUM_SPEEDS, 4)]
+    digits = [
+        *random_words.digits(draws[0], NUM_SPEEDS, 4),
+        *random_words.digits(draws[1], NUM_SPEEDS, 4),
+    ]
     return 1 + jnp.stack(digits)
 
 
@@ -111,7 +114,7 @@ def reset(draws: jax.Array) -> FreewayState:
     )
 
 
-def step(state: FreewayState, action: jax.Array, draws: jax.Array) -> Outcome:
+def step(state: FreewayState, action: jax.Array, draws: jax.Array) -> StepResult:
     """One frame."""
     state, arrived = arrive(move_chicken(state, action), draws)
     state = drive(state)
@@ -119,7 +122,7 @@ def step(state: FreewayState, action: jax.Array, draws: jax.Array) -> Outcome:
         move_timer=jnp.maximum(state.move_timer - 1, 0),
         terminate_timer=state.terminate_timer - 1,
     )
-    return Outcome(state, arrived.astype(jnp.float32), state.terminate_timer < 0)
+    return StepResult(state, arrived.astype(jnp.float32), state.terminate_timer < 0)
 
 
 def rows(state: FreewayState) -> jax.Array:

@@ -15,10 +15,11 @@ import gymnasium
 import jax
 import numpy as np
 
-from qduet.minatar import layers, render, seeded
+from qduet.minatar import render, seeded_game, wrappers
+from qduet.minatar.environment import Environment
 from qduet.minatar.gym_vector import MinAtarVectorEnv, observation_space
 from qduet.minatar.registry import ENV_IDS, make
-from qduet.minatar.types import Environment
+from qduet.minatar.seeded_game import SeededGame
 
 __all__ = ["MinAtarEnv", "MinAtarVectorEnv", "register"]
 
@@ -52,7 +53,7 @@ class MinAtarEnv(gymnasium.Env[np.ndarray, np.integer]):
         self.observation_space = observation_space(self.game.num_channels)
         self.action_space = gymnasium.spaces.Discrete(self.game.num_actions)
         self.render_mode = render.check_mode(render_mode, self.metadata["render_modes"])
-        self._seeded: seeded.Seeded | None = None
+        self._seeded: SeededGame | None = None
         self._observation: np.ndarray | None = None
         self._first, self._next, self._step = _compiled(self.game)
 
@@ -63,7 +64,7 @@ class MinAtarEnv(gymnasium.Env[np.ndarray, np.integer]):
         super().reset(seed=seed)
         if seed is not None or self._seeded is None:
             assert self.np_random_seed is not None
-            self._seeded, seen = self._first(seeded.key_data(self.np_random_seed))
+            self._seeded, seen = self._first(seeded_game.key_data(self.np_random_seed))
         else:
             self._seeded, seen = self._next(self._seeded)
         self._observation = np.array(seen)
@@ -76,7 +77,7 @@ class MinAtarEnv(gymnasium.Env[np.ndarray, np.integer]):
         if self._seeded is None:
             raise gymnasium.error.ResetNeeded("call reset() before the first step()")
         if not self.action_space.contains(action):
-            layers.check_action(self.game, action)
+            wrappers.check_action(self.game, action)
         self._seeded, seen, reward, terminated = self._step(self._seeded, np.int32(action))
         self._observation = np.array(seen)
         return self._observation.copy(), float(reward), bool(terminated), False, {}
@@ -99,17 +100,17 @@ def _compiled(game: Environment) -> tuple[Any, Any, Any]:
 
     @jax.jit
     def first(key: jax.Array) -> tuple:
-        started = seeded.first_episode(game, key)
+        started = seeded_game.first_episode(game, key)
         return started, game.observe(started.state)
 
     @jax.jit
-    def following(before: seeded.Seeded) -> tuple:
-        started = seeded.next_episode(game, before)
+    def following(before: SeededGame) -> tuple:
+        started = seeded_game.next_episode(game, before)
         return started, game.observe(started.state)
 
     @jax.jit
-    def step(before: seeded.Seeded, action: jax.Array) -> tuple:
-        after, reward, terminated = seeded.step(game, before, action)
+    def step(before: SeededGame, action: jax.Array) -> tuple:
+        after, reward, terminated = seeded_game.step(game, before, action)
         return after, game.observe(after.state), reward, terminated
 
     return first, following, step

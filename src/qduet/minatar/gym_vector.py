@@ -16,22 +16,26 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from qduet.core.errors import InputError
-from qduet.minatar import render, seeded
+from qduet.minatar import render, seeded_game
+from qduet.minatar.environment import ACTION_NAMES, Environment
 from qduet.minatar.packing import SIZE
 from qduet.minatar.registry import make
-from qduet.minatar.types import ACTION_NAMES, Environment
+from qduet.minatar.seeded_game import SeededGame, SeededStep
 
 
 class VectorStep(NamedTuple):
-    """What one step of all games gives; [num_envs] first."""
+    """What one step of all games gives; the axis [num_envs] comes first."""
 
-    games: seeded.Seeded
+    games: SeededGame
+    """The games after the step, and after their resets."""
     observation: jax.Array
     """bool[num_envs, 10, 10, channels]: what the next action is chosen from."""
     reward: jax.Array
+    """float32[num_envs]"""
     terminated: jax.Array
+    """bool[num_envs]"""
     final_observation: jax.Array
-    """The observation before a reset in this step; the same one where there was none."""
+    """Like `observation`, but the last one of the episode where a game was reset in this step."""
 
 
 class MinAtarVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
@@ -79,7 +83,7 @@ class MinAtarVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.render_mode = render.check_mode(render_mode, self.metadata["render_modes"])
-        self._games: seeded.Seeded | None = None
+        self._games: SeededGame | None = None
         self._observation: np.ndarray | None = None
         self._first, self._restart, self._observe, self._step = _compiled(
             self.game, self.autoreset_mode
@@ -112,7 +116,7 @@ class MinAtarVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             seeds = seed
         if len(seeds) != self.num_envs:
             raise InputError(f"seed has {len(seeds)} entries for {self.num_envs} games")
-        return np.stack([seeded.key_data(one) for one in seeds])
+        return np.stack([seeded_game.key_data(one) for one in seeds])
 
     def step(
         self, actions: np.ndarray
@@ -146,35 +150,40 @@ def observation_space(num_channels: int) -> gymnasium.spaces.Box:
     return gymnasium.spaces.Box(0, 1, (SIZE, SIZE, num_channels), np.bool_)  # type: ignore[arg-type]
 
 
-def restart(env: Environment, games: seeded.Seeded, mask: jax.Array) -> seeded.Seeded:
+def play(env: Environment, games: SeededGame, actions: jax.Array) -> SeededStep:
+    """One step of every game."""
+    return jax.vmap(lambda game, action: seeded_game.step(env, game, action))(games, actions)
+
+
+def restart(env: Environment, games: SeededGame, mask: jax.Array) -> SeededGame:
     """New episodes for the games in the mask."""
-    return select(mask, jax.vmap(lambda game: seeded.next_episode(env, game))(games), games)
+    return select(mask, jax.vmap(lambda game: seeded_game.next_episode(env, game))(games), games)
 
 
-def next_step(env: Environment, games: seeded.Seeded, actions: jax.Array) -> VectorStep:
+def next_step(env: Environment, games: SeededGame, actions: jax.Array) -> VectorStep:
     """Games that are over start their next episode, all others make their move."""
     begins = games.over
-    played = jax.vmap(lambda game, action: seeded.step(env, game, action))(games, actions)
-    after = select(begins, restart(env, games, begins), played.seeded)
+    played = play(env, games, actions)
+    after = select(begins, restart(env, games, begins), played.game)
     observation = jax.vmap(env.observe)(after.state)
     terminated = played.terminated & ~begins
     return VectorStep(after, observation, played.reward, terminated, observation)
 
 
-def same_step(env: Environment, games: seeded.Seeded, actions: jax.Array) -> VectorStep:
+def same_step(env: Environment, games: SeededGame, actions: jax.Array) -> VectorStep:
     """All games make their move, and those that end start their next episode at once."""
-    played = jax.vmap(lambda game, action: seeded.step(env, game, action))(games, actions)
-    after = restart(env, played.seeded, played.terminated)
-    final = jax.vmap(env.observe)(played.seeded.state)
+    played = play(env, games, actions)
+    after = restart(env, played.game, played.terminated)
+    final = jax.vmap(env.observe)(played.game.state)
     observation = jax.vmap(env.observe)(after.state)
     return VectorStep(after, observation, played.reward, played.terminated, final)
 
 
-def no_reset(env: Environment, games: seeded.Seeded, actions: jax.Array) -> VectorStep:
+def no_reset(env: Environment, games: SeededGame, actions: jax.Array) -> VectorStep:
     """All games that are not over make their move."""
-    played = jax.vmap(lambda game, action: seeded.step(env, game, action))(games, actions)
-    observation = jax.vmap(env.observe)(played.seeded.state)
-    return VectorStep(played.seeded, observation, played.reward, played.terminated, observation)
+    played = play(env, games, actions)
+    observation = jax.vmap(env.observe)(played.game.state)
+    return VectorStep(played.game, observation, played.reward, played.terminated, observation)
 
 
 ADVANCE = {
@@ -189,7 +198,7 @@ ADVANCE = {
 def _compiled(env: Environment, mode: AutoresetMode) -> tuple[Any, Any, Any, Any]:
     """The jitted first episodes, further episodes, observations and step, shared by instances."""
     return (
-        jax.jit(jax.vmap(lambda key: seeded.first_episode(env, key))),
+        jax.jit(jax.vmap(lambda key: seeded_game.first_episode(env, key))),
         jax.jit(lambda games, mask: restart(env, games, mask)),
         jax.jit(jax.vmap(lambda game: env.observe(game.state))),
         jax.jit(lambda games, actions: ADVANCE[mode](env, games, actions)),
@@ -225,7 +234,7 @@ def final_infos(observations: np.ndarray, ended: np.ndarray) -> dict[str, Any]:
     }
 
 
-def select(mask: Any, new: seeded.Seeded, old: seeded.Seeded) -> seeded.Seeded:
+def select(mask: Any, new: SeededGame, old: SeededGame) -> SeededGame:
     """The games of `new` where the mask [num_envs] says so, else those of `old`."""
 
     def choose(one: jax.Array, other: jax.Array) -> jax.Array:

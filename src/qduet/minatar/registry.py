@@ -1,17 +1,24 @@
-"""Names of environments: `MinAtar/Breakout-v1`, `Breakout-MinAtar`, `minatar-breakout`, or yours.
+"""Environments by name: `make("MinAtar/Breakout-v1")`, and `register` for a game of one's own.
 
-Version 0 has all six actions, version 1 (and a name without a version) the game's minimal set.
+MinAtar's games have more spellings: `Breakout-MinAtar`, `minatar-breakout`. Version 0 has all six
+actions; version 1, and a name without a version, has the game's minimal set.
 
-    register("Catch-v0", game)      # a game of one's own: make("Catch-v0"), Job("Catch-v0", …)
+    register("Catch-v0", game)      # from then on make("Catch-v0"), Job("Catch-v0", …)
 """
 
 import functools
 import re
 from typing import NamedTuple
 
+import jax
+import jax.numpy as jnp
+
+from qduet.core.digests import digest
 from qduet.core.errors import InputError, unknown_name
-from qduet.minatar import asterix, breakout, freeway, layers, own, seaquest, space_invaders
-from qduet.minatar.types import Environment
+from qduet.minatar import asterix, breakout, freeway, seaquest, space_invaders
+from qduet.minatar.environment import Environment
+from qduet.minatar.validation import check_game
+from qduet.minatar.wrappers import separate_draws, wrap
 
 GAMES = {
     "Asterix": asterix,
@@ -20,55 +27,66 @@ GAMES = {
     "Seaquest": seaquest,
     "SpaceInvaders": space_invaders,
 }
-"""Each game's module, by the game's name."""
+"""The module of each of MinAtar's games, by the game's name."""
 
 ENV_IDS = tuple(f"MinAtar/{name}-v{version}" for name in GAMES for version in (0, 1))
-"""Every environment, by its full id."""
+"""The full ids of MinAtar's environments."""
 
-PATTERNS = (r"minatar[/-](?P<game>[a-z_]+?)(-v(?P<version>[01]))?", r"(?P<game>[a-z_]+)-minatar")
+_SPELLINGS = (
+    r"minatar[/-](?P<game>[a-z_]+?)(-v(?P<version>[01]))?",
+    r"(?P<game>[a-z_]+)-minatar",
+)
+_ALLOWED_ID = r"[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9_.-]+)*"
 
 
-OWN_ID = r"[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9_.-]+)*"
-
-
-class Own(NamedTuple):
-    """A game of one's own."""
-
+class _RegisteredGame(NamedTuple):
     game: Environment
     sticky_probability: float
-    program: str
-    """Tells apart what is computed (`own.fingerprint`)."""
+    fingerprint: str
 
 
-_registered: dict[str, Own] = {}
+_registered: dict[str, _RegisteredGame] = {}
 
 
 def register(env_id: str, game: Environment, *, sticky_probability: float = 0.0) -> None:
     """Makes a game of one's own known to `make`, hence to training, evaluation and watching.
 
-    `game` stands alone (`types.Environment` says what it is): `make` adds auto-reset and sticky
-    actions. Shapes and types are checked here. Within a process an id means one game; to register
-    the same one again, as a notebook does, changes nothing.
+    `game` stands alone: `make` adds auto-reset and sticky actions. Its shapes and types are checked
+    here. Within a process an id means one game; registering the same game again, as a notebook
+    does, changes nothing.
     """
-    if not re.fullmatch(OWN_ID, env_id) or len(env_id) > 100:
+    if not re.fullmatch(_ALLOWED_ID, env_id) or len(env_id) > 100:
         raise InputError(
             f"environment id '{env_id}' must be of letters, digits and _ . - /, such as Catch-v0"
         )
-    if _minatar_id(env_id) or game_of(env_id).replace("_", "").lower() in _by_lower():
+    if _minatar_id(env_id) or _minatar_game(game_of(env_id)):
         raise InputError(f"'{env_id}' is a name of MinAtar's; choose another one for yours")
-    game = own.checked(env_id, game)
-    layers.play(game, actions=game.actions, sticky_probability=sticky_probability)
-    new = Own(game, sticky_probability, f"{own.fingerprint(game)}-{sticky_probability:g}")
-    if _registered.setdefault(env_id, new).program != new.program:
+    game = check_game(env_id, game)
+    wrap(game, actions=game.actions, sticky_probability=sticky_probability)
+    fingerprint = f"{_fingerprint(game)}-{sticky_probability:g}"
+    new = _RegisteredGame(game, sticky_probability, fingerprint)
+    if _registered.setdefault(env_id, new).fingerprint != fingerprint:
         raise InputError(
             f"'{env_id}' is registered already, as another game: choose another id, such as the "
             "next version, or start Python anew"
         )
 
 
-def program_of(env_id: str) -> str | None:
-    """Tells a registered game from another one of the same id; None for MinAtar's."""
-    return _registered[env_id].program if env_id in _registered else None
+def _fingerprint(game: Environment) -> str:
+    """A digest of what the game computes."""
+    draws, action = jnp.zeros(game.num_draws, jnp.uint32), jnp.int32(0)
+    state = jax.eval_shape(game.reset, draws)
+    return digest(
+        repr((game.channels, game.actions, game.small_rewards)),
+        (game.reset, (draws,)),
+        (game.step, (state, action, draws)),
+        (game.rows, (state,)),
+    )
+
+
+def fingerprint_of(env_id: str) -> str | None:
+    """Differs between two registered games of the same id; None for MinAtar's games."""
+    return _registered[env_id].fingerprint if env_id in _registered else None
 
 
 def game_of(env_id: str) -> str:
@@ -77,26 +95,26 @@ def game_of(env_id: str) -> str:
 
 
 def canonical_id(env_id: str) -> str:
-    """The full id of an environment known by any of its spellings; `InputError` if there is none.
+    """The full id of an environment, from any of its spellings; `InputError` if there is none.
 
     Case, and the underscore in `space_invaders`, do not matter. A registered game has one spelling.
     """
-    found = env_id if env_id in _registered else _minatar_id(env_id)
-    if found is None:
+    full_id = env_id if env_id in _registered else _minatar_id(env_id)
+    if full_id is None:
         unknown = unknown_name("environment", env_id, (*ENV_IDS, *_registered))
         raise InputError(f"{unknown}; or a game of your own: qduet --import MODULE COMMAND …")
-    return found
+    return full_id
 
 
-def _by_lower() -> dict[str, str]:
-    return {name.lower(): name for name in GAMES}
+def _minatar_game(name: str) -> str | None:
+    """MinAtar's game of this name: ``SpaceInvaders`` for ``space_invaders``."""
+    return {game.lower(): game for game in GAMES}.get(name.replace("_", "").lower())
 
 
 def _minatar_id(env_id: str) -> str | None:
-    games = _by_lower()
-    for pattern in PATTERNS:
-        match = re.fullmatch(pattern, env_id.strip().lower())
-        game = games.get(match["game"].replace("_", "")) if match else None
+    for spelling in _SPELLINGS:
+        match = re.fullmatch(spelling, env_id.strip().lower())
+        game = _minatar_game(match["game"]) if match else None
         if match and game:
             version = match.groupdict().get("version") or "1"
             return f"MinAtar/{game}-v{version}"
@@ -111,31 +129,25 @@ def make(
     difficulty_ramping: bool = True,
     auto_reset: bool = True,
 ) -> Environment:
-    """The environment of this id, with the original's defaults (0.1 sticky), or as registered.
+    """The environment of this id.
 
-    A step after the end of an episode is the next episode's first. With `auto_reset=False` the
-    caller resets; what a finished game does when stepped further is then not defined.
+    `sticky_probability` is 0.1 in MinAtar's games, as in the original, and as registered in others.
+    A step that ends an episode returns the next one's first state. With `auto_reset=False` the
+    caller resets; what a finished game does when it is stepped further is then not defined.
     """
     full_id = canonical_id(env_id)
     if full_id in _registered:
         if not difficulty_ramping:
             raise InputError(f"difficulty_ramping is MinAtar's; {full_id} does not have it")
-        return _own(full_id, sticky_probability, auto_reset)
-    name, version = full_id.removeprefix("MinAtar/").rsplit("-v", 1)
-    game = GAMES[name].game(difficulty_ramping=difficulty_ramping)._replace(name=full_id)
-    return layers.play(
-        game,
-        actions=GAMES[name].MINIMAL_ACTIONS if version == "1" else game.actions,
-        sticky_probability=0.1 if sticky_probability is None else sticky_probability,
-        reset_when_over=auto_reset,
-    )
-
-
-def _own(env_id: str, sticky_probability: float | None, auto_reset: bool) -> Environment:
-    game, sticky, _ = _registered[env_id]
-    return layers.play(
-        own.with_own_draws(game)._replace(name=env_id),
-        actions=game.actions,
-        sticky_probability=sticky if sticky_probability is None else sticky_probability,
+        own, default_sticky, _ = _registered[full_id]
+        game, actions = separate_draws(own), own.actions
+    else:
+        name, version = full_id.removeprefix("MinAtar/").rsplit("-v", 1)
+        game, default_sticky = GAMES[name].game(difficulty_ramping=difficulty_ramping), 0.1
+        actions = GAMES[name].MINIMAL_ACTIONS if version == "1" else game.actions
+    return wrap(
+        game._replace(name=full_id),
+        actions=actions,
+        sticky_probability=default_sticky if sticky_probability is None else sticky_probability,
         reset_when_over=auto_reset,
     )

@@ -7,8 +7,9 @@ refills the oxygen and makes the game harder; with six divers aboard it pays for
 Draws in a step: the first word decides whether the new enemy is a sub (1/3). Of the second, bit 31
 (clear: from the left) and bits 0-2 (row) are the enemy's, bit 6 and bits 3-5 the diver's.
 
-The enemies are slots of a ring in the order they came (`qduet.minatar.slots`); there are never more
-than 30, so the slot that comes next is always free.
+The state is in `seaquest_state`, the picture in `seaquest_picture`. Enemies stand in a ring of 32
+slots in the order they came (`seaquest_slots`). There are never more than 30, so the next slot is
+always free.
 """
 
 from functools import partial
@@ -18,8 +19,19 @@ import jax
 import jax.numpy as jnp
 
 from qduet.core.xla import computed_once
-from qduet.minatar import chance, slots
+from qduet.minatar import random_words
+from qduet.minatar import seaquest_slots as slots
 from qduet.minatar.bitboard import FULL_ROW, cell
+from qduet.minatar.environment import (
+    ALL_ACTIONS,
+    DOWN,
+    FIRE,
+    LEFT,
+    RIGHT,
+    UP,
+    Environment,
+    StepResult,
+)
 from qduet.minatar.packing import SIZE
 from qduet.minatar.seaquest_picture import (
     CHANNELS,
@@ -41,7 +53,6 @@ from qduet.minatar.seaquest_state import (
     SeaquestState,
     reset,
 )
-from qduet.minatar.types import ALL_ACTIONS, DOWN, FIRE, LEFT, RIGHT, UP, Environment, Outcome
 
 Thing = TypeVar("Thing", Bullet, Diver)
 
@@ -72,9 +83,9 @@ def spawn_enemy(state: SeaquestState, draws: jax.Array) -> SeaquestState:
     """When due, a fish or sub enters a row, unless one there moves the other way."""
     enemies = state.enemies
     due = state.spawn_timer == 0
-    is_sub = chance.happens(draws[0], 1 / 3)
-    moves_right = chance.happens(draws[1], 1 / 2)
-    y = 1 + chance.bits(draws[1], 0, 3)
+    is_sub = random_words.happens(draws[0], 1 / 3)
+    moves_right = random_words.happens(draws[1], 1 / 2)
+    y = 1 + random_words.bits(draws[1], 0, 3)
 
     in_row = enemies.alive & slots.equal(enemies.y, y)
     opposed = in_row & (enemies.moves_right ^ slots.everywhere_if(moves_right))
@@ -98,8 +109,8 @@ def spawn_enemy(state: SeaquestState, draws: jax.Array) -> SeaquestState:
 def spawn_diver(state: SeaquestState, draws: jax.Array) -> SeaquestState:
     """When due, a diver enters a row."""
     due = state.diver_timer == 0
-    moves_right = chance.bits(draws[1], 6, 1) == 0
-    y = 1 + chance.bits(draws[1], 3, 3)
+    moves_right = random_words.bits(draws[1], 6, 1) == 0
+    y = 1 + random_words.bits(draws[1], 3, 3)
     new = Diver(jnp.bool_(True), entry(moves_right), y, moves_right, jnp.int32(DIVER_MOVE_INTERVAL))
     # Divers leave before the second next one comes, so the older one is gone by now.
     return state._replace(
@@ -288,7 +299,7 @@ def ramp(state: SeaquestState, surfaced: jax.Array) -> SeaquestState:
 
 def step(
     state: SeaquestState, action: jax.Array, draws: jax.Array, *, difficulty_ramping: bool
-) -> Outcome:
+) -> StepResult:
     """One frame."""
     state = act(spawn_diver(spawn_enemy(state, draws), draws), action)
     state, shot = fly_bullets(state)
@@ -298,7 +309,7 @@ def step(
     state, hit = fly_enemy_bullets(fire_enemies(state, subs))
     state, bonus, drowned = breathe(run_timers(state), difficulty_ramping)
     reward = (shot + met + bonus).astype(jnp.float32)
-    return Outcome(state, reward, touched | hit | drowned)
+    return StepResult(state, reward, touched | hit | drowned)
 
 
 def game(*, difficulty_ramping: bool = True) -> Environment:

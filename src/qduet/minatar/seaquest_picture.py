@@ -1,9 +1,9 @@
-"""How Seaquest looks: ten channels, and where the enemies of a set are, row by row."""
+"""Seaquest's picture: ten channels. `row_masks` also serves the rules, in `seaquest`."""
 
 import jax
 import jax.numpy as jnp
 
-from qduet.minatar import slots
+from qduet.minatar import seaquest_slots as slots
 from qduet.minatar.bitboard import FULL_ROW, middle_rows, one_cell, one_row
 from qduet.minatar.packing import SIZE
 from qduet.minatar.seaquest_state import FULL_OXYGEN, Bullet, Diver, Enemies, SeaquestState

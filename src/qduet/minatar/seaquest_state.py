@@ -1,11 +1,11 @@
-"""What a game of Seaquest is made of, and how it starts. The rules are in `seaquest`."""
+"""Seaquest's state: submarine, bullets, divers, enemies, timers. The rules are in `seaquest`."""
 
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from qduet.minatar import slots
+from qduet.minatar import seaquest_slots as slots
 
 FULL_OXYGEN = 200
 DIVER_CAPACITY = 6
@@ -70,19 +70,24 @@ class SeaquestState(NamedTuple):
     """Everything that decides the rest of the game; int32[] where not said otherwise."""
 
     sub_x: jax.Array
+    """The submarine's column; its front, not its back."""
     sub_y: jax.Array
-    """0 is the surface, 8 the lowest."""
+    """Its row: 0 is the surface, 8 the lowest."""
     faces_right: jax.Array
     """bool[]"""
     at_surface: jax.Array
     """bool[]: has surfaced, and not dived since."""
     oxygen: jax.Array
+    """Steps of air left, 200 when full."""
     diver_count: jax.Array
     """Divers aboard; below 0 after surfacing with six, and then surfacing is free."""
     shot_timer: jax.Array
+    """Steps until the player may fire again."""
     older_bullet: Bullet
+    """The player's shots; there are never more than two."""
     newer_bullet: Bullet
     older_diver: Diver
+    """The divers on the board; there are never more than two."""
     newer_diver: Diver
     enemies: Enemies
     bullets_right: jax.Array
@@ -92,6 +97,7 @@ class SeaquestState(NamedTuple):
     spawn_speed: jax.Array
     """Steps between enemies."""
     spawn_timer: jax.Array
+    """Steps until an enemy appears."""
     diver_timer: jax.Array
     """Steps until a diver appears."""
     move_speed: jax.Array

@@ -24,8 +24,8 @@ from qduet.minatar.bitboard import (
     shift_down,
     shift_up,
 )
+from qduet.minatar.environment import ALL_ACTIONS, FIRE, LEFT, NOOP, RIGHT, Environment, StepResult
 from qduet.minatar.packing import SIZE
-from qduet.minatar.types import ALL_ACTIONS, FIRE, LEFT, NOOP, RIGHT, Environment, Outcome
 
 CHANNELS = ("cannon", "alien", "alien_left", "alien_right", "friendly_bullet", "enemy_bullet")
 MINIMAL_ACTIONS = (NOOP, LEFT, RIGHT, FIRE)
@@ -192,7 +192,7 @@ def reset(draws: jax.Array) -> SpaceInvadersState:
 
 def step(
     state: SpaceInvadersState, action: jax.Array, draws: jax.Array, *, difficulty_ramping: bool
-) -> Outcome:
+) -> StepResult:
     """One frame."""
     state = fly(act(state, action))
     shot = at_cannon(state.enemy_bullets, state.cannon)
@@ -201,7 +201,7 @@ def step(
     rammed |= at_cannon(state.aliens, state.cannon)
     state, kills = kill(shoot_back(state))
     state = next_wave(run_timers(state), difficulty_ramping)
-    return Outcome(state, kills.astype(jnp.float32), shot | rammed | landed)
+    return StepResult(state, kills.astype(jnp.float32), shot | rammed | landed)
 
 
 def rows(state: SpaceInvadersState) -> jax.Array:

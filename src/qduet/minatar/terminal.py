@@ -18,7 +18,7 @@ from typing import NoReturn
 import numpy as np
 
 from qduet.minatar import render
-from qduet.minatar.types import ACTION_NAMES, DOWN, FIRE, LEFT, NOOP, RIGHT, UP, Environment
+from qduet.minatar.environment import ACTION_NAMES, DOWN, FIRE, LEFT, NOOP, RIGHT, UP, Environment
 
 ENTER, LEAVE = "\x1b[?1049h\x1b[?25l", "\x1b[0m\x1b[?25h\x1b[?1049l"
 """Second screen without a cursor, and back."""

@@ -10,7 +10,7 @@ from qduet.deep.agents import make_agent
 from qduet.jobs import recording_file
 from qduet.jobs.recording import record
 from qduet.jobs.weights import Weights
-from qduet.minatar import Environment, Outcome, make, register, render, unpack
+from qduet.minatar import Environment, StepResult, make, register, render, unpack
 from qduet.minatar.bitboard import one_cell
 from qduet.show.player.page import page as page_of
 
@@ -87,7 +87,7 @@ def test_rewards_that_are_no_whole_numbers_are_shown(page_from_file, tmp_path):
         actions=(0, 3),
         num_draws=0,
         reset=lambda draws: jnp.int32(0),
-        step=lambda state, action, draws: Outcome(state + 1, jnp.float32(-0.25), state == 2),
+        step=lambda state, action, draws: StepResult(state + 1, jnp.float32(-0.25), state == 2),
         rows=lambda state: one_cell(jnp.int32(0), state)[None],
     )
     register("Quarter-v0", game)

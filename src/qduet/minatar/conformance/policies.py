@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from qduet.minatar.types import DOWN, FIRE, LEFT, NOOP, RIGHT, UP
+from qduet.minatar.environment import DOWN, FIRE, LEFT, NOOP, RIGHT, UP
 
 Policy = Callable[[Any, np.random.Generator], int]
 """From the original's game object and a generator to an action."""

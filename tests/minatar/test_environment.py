@@ -18,8 +18,8 @@ def primitives(jaxpr):
 
 
 def batched_step(env, states, actions, draws):
-    outcome = jax.vmap(env.step)(states, actions, draws)
-    return outcome, jax.vmap(env.observe)(outcome.state), jax.vmap(env.pack)(outcome.state)
+    result = jax.vmap(env.step)(states, actions, draws)
+    return result, jax.vmap(env.observe)(result.state), jax.vmap(env.pack)(result.state)
 
 
 @pytest.mark.parametrize("env_id", ENV_IDS)
@@ -39,11 +39,11 @@ def test_states_are_small_and_outcomes_typed(env_id):
     env = make(env_id)
     draws = jnp.zeros(env.num_draws, jnp.uint32)
     state = jax.eval_shape(env.reset, draws)
-    outcome = jax.eval_shape(env.step, state, jnp.int32(0), draws)
-    assert outcome.state == state  # a fixed point of shapes and dtypes, so that it can be scanned
-    assert (outcome.reward.shape, outcome.reward.dtype) == ((), jnp.float32)
+    result = jax.eval_shape(env.step, state, jnp.int32(0), draws)
+    assert result.state == state  # a fixed point of shapes and dtypes, so that it can be scanned
+    assert (result.reward.shape, result.reward.dtype) == ((), jnp.float32)
     assert env.reward_dtype == jnp.int8
-    assert (outcome.terminated.shape, outcome.terminated.dtype) == ((), jnp.bool_)
+    assert (result.terminated.shape, result.terminated.dtype) == ((), jnp.bool_)
     assert sum(leaf.size * leaf.dtype.itemsize for leaf in jax.tree.leaves(state)) <= 512
     observation = jax.eval_shape(env.observe, state)
     assert (observation.shape, observation.dtype) == ((10, 10, env.num_channels), jnp.bool_)

@@ -1,9 +1,8 @@
-"""Thirty-two slots in a few machine words: sets of slots, and a small number in each slot.
+"""Seaquest's enemies without a loop: thirty-two slots, as sets and small numbers in machine words.
 
 A set is a uint32 whose bit i says whether slot i is in it, so `&`, `|` and `~` are intersection,
 union and complement. `Numbers` holds one small number per slot as bit planes: plane j is the set of
-slots whose number has bit j. A rule for every enemy is then a handful of operations on words,
-instead of a loop or an array of objects.
+slots whose number has bit j. A rule for every enemy is then a handful of operations on words.
 """
 
 import jax

@@ -1,7 +1,7 @@
-"""What an environment is: pure functions of one game, batched outside with `jax.vmap`.
+"""What an environment is: pure functions of one game; `jax.vmap` makes a batch of it.
 
-All randomness comes in as `draws`, `num_draws` uniform 32-bit words, so that a training loop makes
-one random call for everything and a test can feed the same draws to the original game.
+All randomness comes in as `draws`: `num_draws` uniform 32-bit words. So a training loop makes one
+random call for everything, and a test can feed the same draws to the original game.
 """
 
 from collections.abc import Callable
@@ -21,40 +21,40 @@ State = Any
 """A NamedTuple of small arrays; each game documents its own."""
 
 
-class Outcome(NamedTuple):
+class StepResult(NamedTuple):
     """What one step gives."""
 
     state: State
-    """The next state; after `auto_reset`, that of the next episode where one has ended."""
+    """The next state. With auto-reset, where an episode has ended, the next one's first state."""
     reward: jax.Array
     """float32[]; see `Environment.small_rewards`."""
     terminated: jax.Array
-    """bool[]; the games have no time limit, so nothing is ever truncated."""
+    """bool[]: the game is over. There is no time limit, so nothing is ever truncated."""
 
 
 class Environment(NamedTuple):
-    """A game, or a game inside layers (`qduet.minatar.layers`)."""
+    """A game on a board of 10 × 10, alone or inside `qduet.minatar.wrappers`."""
 
     name: str
+    """Its id, such as `MinAtar/Breakout-v1`; a game alone has any name."""
     channels: tuple[str, ...]
     """What each channel of the observation shows."""
     actions: tuple[int, ...]
     """The actions an agent may choose from, as indices into `ACTION_NAMES`."""
     num_draws: int
-    """Words that each `reset` and each `step` is given (and may ignore)."""
+    """Random words that each `reset` and each `step` is given; it may ignore them."""
     reset: Callable[[jax.Array], State]
     """draws uint32[num_draws] -> the first state of an episode"""
-    step: Callable[[State, jax.Array, jax.Array], Outcome]
-    """state, action int[], draws uint32[num_draws] -> outcome
+    step: Callable[[State, jax.Array, jax.Array], StepResult]
+    """state, action int[], draws uint32[num_draws] -> the step's result
 
-    A game alone is given an index into `ACTION_NAMES`, one of its `actions` (or noop, where that
-    sticks); inside the layers, as `make` gives it, the agent's choice among them, in [0,
-    num_actions).
+    What `make` returns takes the agent's choice, in [0, num_actions). A game alone takes an index
+    into `ACTION_NAMES`: one of its `actions`, or noop where the first action of all sticks.
     """
     rows: Callable[[State], jax.Array]
     """state -> uint32[num_channels, 10]: the picture, each row a mask with bit x for column x"""
     small_rewards: bool = False
-    """Every reward is a whole number in [−128, 127], and may be kept in one byte. Not checked."""
+    """Every reward is a whole number in [−128, 127], so one byte can keep it. Not checked."""
 
     @property
     def num_actions(self) -> int:
@@ -81,5 +81,5 @@ class Environment(NamedTuple):
         return packing.dense(self.rows(state))
 
     def pack(self, state: State) -> jax.Array:
-        """The observation as tight bits, uint8[packed_size]; `packing.unpack` undoes it."""
+        """The observation in 100 bits a channel, uint8[packed_size]; `unpack` undoes it."""
         return packing.pack(self.rows(state))

@@ -9,7 +9,7 @@ from parity import compare, make_stepper, record_all
 from parity.events import EVENTS, count_events
 
 from qduet.minatar import GAMES, asterix, breakout, freeway, seaquest, space_invaders
-from qduet.minatar.slots import first_from
+from qduet.minatar.seaquest_slots import first_from
 
 STEPS = 26_000
 SEED = 20_25
@@ -48,9 +48,9 @@ def test_every_rule_was_met(game):
 
 
 def spawn_in_first_free_row(monkeypatch):
-    real = asterix.chance.below
+    real = asterix.random_words.below
     first = lambda word, bound: jnp.zeros_like(real(word, bound))
-    monkeypatch.setattr(asterix.chance, "below", first)
+    monkeypatch.setattr(asterix.random_words, "below", first)
 
 
 def ramp_one_step_early(monkeypatch):
@@ -69,10 +69,10 @@ def wall_rebuilt_at_once(monkeypatch):
     real = breakout.step
 
     def step(state, action, draws):
-        outcome = real(state, action, draws)
-        bricks = outcome.state.bricks
+        result = real(state, action, draws)
+        bricks = result.state.bricks
         rebuilt = jnp.where(bricks == 0, jnp.uint32(breakout.WALL), bricks)
-        return outcome._replace(state=outcome.state._replace(bricks=rebuilt))
+        return result._replace(state=result.state._replace(bricks=rebuilt))
 
     monkeypatch.setattr(breakout, "step", step)
 

@@ -10,8 +10,18 @@ import pytest
 from qduet.core.errors import InputError
 from qduet.deep.agents import make_agent
 from qduet.jobs.job import Job
-from qduet.minatar import Environment, Outcome, canonical_id, game_of, layers, make, register
-from qduet.minatar.types import LEFT, NOOP, RIGHT
+from qduet.minatar import (
+    LEFT,
+    NOOP,
+    RIGHT,
+    Environment,
+    StepResult,
+    canonical_id,
+    game_of,
+    make,
+    register,
+    wrappers,
+)
 
 
 class Walk(NamedTuple):
@@ -29,7 +39,7 @@ def walk(*, size=5, reward=0.5):
         actions=(LEFT, RIGHT),
         num_draws=1,
         reset=lambda draws: Walk((draws[0] >> 24).astype(jnp.int32), jnp.int32(NOOP)),
-        step=lambda state, action, draws: Outcome(
+        step=lambda state, action, draws: StepResult(
             Walk(jnp.clip(state.x + (action == RIGHT) - (action == LEFT), 0, size), action),
             jnp.float32(reward),
             draws[0] < jnp.uint32(2**30),
@@ -38,7 +48,7 @@ def walk(*, size=5, reward=0.5):
     )
 
 
-def test_a_registered_game_is_made_by_its_id_with_the_layers_around_it():
+def test_a_registered_game_is_made_by_its_id_inside_its_wrappers():
     register("Walk-v0", walk())
     assert canonical_id("Walk-v0") == "Walk-v0"
     env = make("Walk-v0", auto_reset=False)
@@ -72,8 +82,8 @@ def test_the_next_episode_has_draws_of_its_own():
     env = make("Draws-v0")
     bits = jax.random.bits(jax.random.key(0), (2, 2000, env.num_draws))
     states = jax.vmap(env.reset)(bits[0])
-    outcome = jax.vmap(env.step)(states, jnp.zeros(2000, jnp.int32), bits[1])
-    starts = np.asarray(outcome.state.game.x)[np.asarray(outcome.terminated)]
+    result = jax.vmap(env.step)(states, jnp.zeros(2000, jnp.int32), bits[1])
+    starts = np.asarray(result.state.game.x)[np.asarray(result.terminated)]
     assert 400 < len(starts) < 600
     assert abs(starts.mean() - 127.5) < 4 * 256 / np.sqrt(12 * len(starts))
 
@@ -120,11 +130,11 @@ class Odd(NamedTuple):
     x: jax.Array
 
 
-def outcome(state=None, reward=1.0, terminated=False):
+def step_giving(state=None, reward=1.0, terminated=False):
     """A step that gives what is not None, else what it should."""
 
     def step(before, action, draws):
-        return Outcome(
+        return StepResult(
             before if state is None else state, jnp.asarray(reward), jnp.asarray(terminated)
         )
 
@@ -139,12 +149,15 @@ def outcome(state=None, reward=1.0, terminated=False):
         ({"actions": ()}, "actions must be different indices into ACTION_NAMES, 0 to 5"),
         ({"actions": (0, 0)}, "actions must be different"),
         ({"actions": (0, 6)}, "actions must be different"),
-        (outcome(reward=jnp.int32(1)), r"a reward of float32\[\]; it gives int32\[\]"),
-        (outcome(reward=jnp.ones(1)), r"a reward of float32\[\]; it gives float32\[1\]"),
-        (outcome(terminated=jnp.float32(0)), r"terminated as bool\[\]; it gives float32"),
-        (outcome(state=Odd(jnp.int32(1))), r"like that of reset: Walk\(.*; it gives Odd\(x=int32"),
-        (outcome(state=Walk(jnp.float32(0), jnp.int32(0))), "a state like that of reset"),
-        ({"step": lambda state, action, draws: (state, 1.0, False)}, "must give an Outcome"),
+        (step_giving(reward=jnp.int32(1)), r"a reward of float32\[\]; it gives int32\[\]"),
+        (step_giving(reward=jnp.ones(1)), r"a reward of float32\[\]; it gives float32\[1\]"),
+        (step_giving(terminated=jnp.float32(0)), r"terminated as bool\[\]; it gives float32"),
+        (
+            step_giving(state=Odd(jnp.int32(1))),
+            r"like that of reset: Walk\(.*; it gives Odd\(x=int32",
+        ),
+        (step_giving(state=Walk(jnp.float32(0), jnp.int32(0))), "a state like that of reset"),
+        ({"step": lambda state, action, draws: (state, 1.0, False)}, "must give a StepResult"),
         ({"rows": lambda state: jnp.zeros((1, 10), bool)}, r"rows must give uint32\[1, 10\]"),
         ({"rows": lambda state: jnp.zeros((2, 10), jnp.uint32)}, r"it gives uint32\[2, 10\]"),
         ({"reset": lambda draws: jax.random.key(0)}, r"the state may hold .* key<fry>\[\]"),
@@ -153,7 +166,7 @@ def outcome(state=None, reward=1.0, terminated=False):
 def test_games_that_are_refused(change, told):
     game = walk()._replace(**change)
     if "reset" in change:
-        game = game._replace(rows=lambda state: jnp.zeros((1, 10), jnp.uint32), **outcome())
+        game = game._replace(rows=lambda state: jnp.zeros((1, 10), jnp.uint32), **step_giving())
     with pytest.raises(InputError, match=told) as error:
         register("Refused-v0", game)
     assert len(str(error.value).splitlines()) == 1
@@ -163,7 +176,7 @@ def test_games_that_are_refused(change, told):
 
 def test_lists_and_numbers_of_python_are_taken_as_they_are_meant():
     def step(state, action, draws):
-        return Outcome(state, 1.0, True)
+        return StepResult(state, 1.0, True)
 
     loose = walk()._replace(channels=["a"], actions=[np.int64(0), 1], reset=lambda draws: 3)
     loose = loose._replace(step=step, rows=lambda state: jnp.zeros((1, 10), jnp.uint32))
@@ -177,17 +190,17 @@ def test_lists_and_numbers_of_python_are_taken_as_they_are_meant():
         register("Float-v0", walk()._replace(actions=(0.0, 1.0)))
 
 
-def test_layers_and_other_things_are_refused():
+def test_wrapped_games_and_other_things_are_refused():
     register("Alone-v0", walk())
     with pytest.raises(InputError, match="register the game alone"):
-        register("Layers-v0", make("Alone-v0"))
+        register("Wrapped-v0", make("Alone-v0"))
     with pytest.raises(InputError, match=r"register a qduet\.minatar\.Environment"):
         register("Class-v0", Walk)
     with pytest.raises(InputError, match=r"sticky_probability 2 is not in \[0, 1\]"):
         register("Sticky-v2", walk(), sticky_probability=2)
     with pytest.raises(InputError, match="difficulty_ramping is MinAtar's"):
         make("Alone-v0", difficulty_ramping=False)
-    assert layers.play(walk(), actions=(LEFT,)).num_actions == 1
+    assert wrappers.wrap(walk(), actions=(LEFT,)).num_actions == 1
 
 
 @pytest.mark.parametrize(

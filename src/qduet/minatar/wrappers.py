@@ -1,9 +1,10 @@
-"""What stands around a game: auto-reset, sticky actions, a smaller action set, checked input.
+"""Wrappers around a game: auto-reset, sticky actions, a smaller action set, checked input.
 
-`play` puts them together in the order that gives the original's behaviour: stickiness outside
-auto-reset, so that the last action survives the end of an episode as it does in the original.
+`wrap` puts them together in the order that gives the original's behaviour. Sticky actions stand
+outside auto-reset: in the original the last action survives the end of an episode.
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -12,14 +13,15 @@ import numpy as np
 
 from qduet.core.errors import InputError
 from qduet.core.xla import computed_once
-from qduet.minatar import chance
-from qduet.minatar.types import ACTION_NAMES, NOOP, Environment, Outcome, State
+from qduet.minatar import random_words
+from qduet.minatar.environment import ACTION_NAMES, NOOP, Environment, State, StepResult
 
 
 class StickyState(NamedTuple):
     """A game's state with the action it executed last."""
 
     game: State
+    """The state of the game inside."""
     last_action: jax.Array
     """int32[]: index into `ACTION_NAMES`. `reset` makes it noop, auto-reset keeps it."""
 
@@ -27,31 +29,31 @@ class StickyState(NamedTuple):
 def auto_reset(env: Environment) -> Environment:
     """A step that ends an episode returns its reward, `terminated`, and the next episode's start.
 
-    The new episode starts from the same draws as the step: no rule both uses a draw in a step that
-    ends the game and lets it be seen afterwards.
+    The next episode starts from the draws of that same step. In MinAtar no draw decides both the
+    end of an episode and the next one's start; for games where one may, see `separate_draws`.
     """
 
-    def step(state: State, action: jax.Array, draws: jax.Array) -> Outcome:
+    def step(state: State, action: jax.Array, draws: jax.Array) -> StepResult:
         after, reward, terminated = env.step(state, action, draws)
         terminated = computed_once(terminated)
         fresh = env.reset(draws)
         choose = lambda new, old: jnp.where(terminated, new, old)
-        return Outcome(jax.tree.map(choose, fresh, after), reward, terminated)
+        return StepResult(jax.tree.map(choose, fresh, after), reward, terminated)
 
     return env._replace(step=step)
 
 
 def sticky_actions(env: Environment, probability: float) -> Environment:
-    """With this probability (the first draw decides) the last executed action is repeated."""
+    """The last executed action is repeated with this probability; the first draw decides."""
 
     def reset(draws: jax.Array) -> StickyState:
         return StickyState(env.reset(draws[1:]), jnp.int32(NOOP))
 
-    def step(state: StickyState, action: jax.Array, draws: jax.Array) -> Outcome:
-        repeat = chance.happens(draws[0], probability)
+    def step(state: StickyState, action: jax.Array, draws: jax.Array) -> StepResult:
+        repeat = random_words.happens(draws[0], probability)
         executed = jnp.where(repeat, state.last_action, action)
         after, reward, terminated = env.step(state.game, executed, draws[1:])
-        return Outcome(StickyState(after, executed), reward, terminated)
+        return StepResult(StickyState(after, executed), reward, terminated)
 
     return env._replace(
         num_draws=env.num_draws + 1,
@@ -62,22 +64,33 @@ def sticky_actions(env: Environment, probability: float) -> Environment:
 
 
 def action_set(env: Environment, actions: tuple[int, ...]) -> Environment:
-    """Action i of the agent is `actions[i]` of the full set; any other number is noop."""
+    """Makes the agent's action i `actions[i]` of the full set; any other number is noop."""
 
-    def step(state: State, action: jax.Array, draws: jax.Array) -> Outcome:
+    def step(state: State, action: jax.Array, draws: jax.Array) -> StepResult:
         chosen = sum(jnp.where(action == i, full, NOOP) for i, full in enumerate(actions))
         return env.step(state, jnp.asarray(chosen, jnp.int32), draws)
 
     return env._replace(actions=actions, step=step)
 
 
+def separate_draws(game: Environment) -> Environment:
+    """Gives `reset` draws of its own, so that `step` and the reset after it share none."""
+    half = game.num_draws
+    as_arrays = functools.partial(jax.tree.map, jnp.asarray)  # a game may give Python numbers
+    return game._replace(
+        num_draws=2 * half,
+        reset=lambda draws: as_arrays(game.reset(draws[half:])),
+        step=lambda state, action, draws: as_arrays(game.step(state, action, draws[:half])),
+    )
+
+
 def checked(env: Environment) -> Environment:
-    """Wrong actions and draws are refused: shapes and dtypes always, an action's value if known."""
+    """Refuses wrong actions and draws: by shape and dtype, and by value where it is not traced."""
 
     def reset(draws: jax.Array) -> State:
         return env.reset(check_draws(env, draws))
 
-    def step(state: State, action: jax.Array, draws: jax.Array) -> Outcome:
+    def step(state: State, action: jax.Array, draws: jax.Array) -> StepResult:
         return env.step(state, check_action(env, action), check_draws(env, draws))
 
     return env._replace(reset=reset, step=step)
@@ -109,14 +122,14 @@ def check_action(env: Environment, action: Any) -> jax.Array:
     return jnp.asarray(array, jnp.int32)
 
 
-def play(
+def wrap(
     game: Environment,
     *,
     actions: tuple[int, ...],
     sticky_probability: float = 0.1,
     reset_when_over: bool = True,
 ) -> Environment:
-    """The game as agents meet it, with the layers of this module around it."""
+    """The game as agents meet it, inside the wrappers of this module."""
     if not 0 <= sticky_probability <= 1:
         raise InputError(f"sticky_probability {sticky_probability} is not in [0, 1]")
     env = auto_reset(game) if reset_when_over else game

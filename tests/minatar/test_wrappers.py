@@ -42,10 +42,10 @@ def test_the_last_action_survives_a_reset_as_in_the_original():
     original.reset([0])
     terminated = False
     while not terminated:  # the paddle stays in the left corner, and misses the ball
-        outcome = env.step(state, 1, words(env, DOES_NOT, 2**31))
+        result = env.step(state, 1, words(env, DOES_NOT, 2**31))
         expected = original.step(1, [DOES_NOT, 2**31])
-        state, terminated = outcome.state, bool(outcome.terminated)
-        assert (float(outcome.reward), terminated) == expected
+        state, terminated = result.state, bool(result.terminated)
+        assert (float(result.reward), terminated) == expected
     original.reset([2**31])
     assert int(state.game.ball_x) == original.game.ball_x == 9
     assert int(state.game.paddle) == 4
@@ -61,10 +61,10 @@ def test_the_reward_of_the_last_step_is_given_with_the_new_episode():
     game = state.game._replace(
         chicken_y=jnp.int32(1), move_timer=jnp.int32(0), terminate_timer=jnp.int32(0)
     )
-    outcome = env.step(state._replace(game=game), 1, words(env, DOES_NOT))
-    assert float(outcome.reward) == 1.0
-    assert bool(outcome.terminated)
-    assert int(outcome.state.game.terminate_timer) == 2500
+    result = env.step(state._replace(game=game), 1, words(env, DOES_NOT))
+    assert float(result.reward) == 1.0
+    assert bool(result.terminated)
+    assert int(result.state.game.terminate_timer) == 2500
 
 
 def test_a_game_of_freeway_is_2501_steps():
@@ -72,8 +72,8 @@ def test_a_game_of_freeway_is_2501_steps():
 
     def step(state, key):
         draws = jax.random.bits(key, (env.num_draws,))
-        outcome = env.step(state, draws[1] % 3, draws)
-        return outcome.state, outcome.terminated
+        result = env.step(state, draws[1] % 3, draws)
+        return result.state, result.terminated
 
     keys = jax.random.split(jax.random.key(0), 5100)
     _, terminated = jax.lax.scan(step, env.reset(words(env, 0)), keys)
@@ -84,9 +84,9 @@ def test_without_auto_reset_the_last_state_stays():
     env = make("MinAtar/Freeway-v1", auto_reset=False)
     state = env.reset(words(env, 0))
     game = state.game._replace(terminate_timer=jnp.int32(0))
-    outcome = env.step(state._replace(game=game), 0, words(env, 0))
-    assert bool(outcome.terminated)
-    assert int(outcome.state.game.terminate_timer) == -1
+    result = env.step(state._replace(game=game), 0, words(env, 0))
+    assert bool(result.terminated)
+    assert int(result.state.game.terminate_timer) == -1
 
 
 @pytest.mark.parametrize("env_id", ENV_IDS)
