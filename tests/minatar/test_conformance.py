@@ -10,7 +10,7 @@ from qduet.cli import main
 from qduet.minatar import GAMES
 from qduet.minatar.conformance import Verdict, examine
 from qduet.minatar.conformance.ports import Original, OriginalGame, Qduet
-from qduet.minatar.conformance.tracker import Choices, Model, read_cars
+from qduet.minatar.conformance.possible_steps import AllPaths, OriginalModel, read_cars
 
 pytest.importorskip("minatar", reason="the original package is not installed")
 
@@ -143,7 +143,7 @@ def test_a_time_limit_is_found():
 
 def test_a_long_episode_that_is_given_up_is_not_a_time_limit(monkeypatch):
     """Only what the port itself truncates is one."""
-    monkeypatch.setattr("qduet.minatar.conformance.statistics.LONGEST", 20)
+    monkeypatch.setattr("qduet.minatar.conformance.random_play.LONGEST", 20)
     found = verdicts(Original(), "Seaquest", steps=100, episodes=8)
     assert found["no time limit"].verdict is Verdict.NOT_CHECKED
     assert "none truncated" in found["no time limit"].evidence
@@ -190,24 +190,24 @@ def test_a_cleared_last_action_is_found():
 
 def test_freeway_one_step_short_is_found():
     """Lengths alone are looked at here, so that the test is short."""
-    from qduet.minatar.conformance.rules import Material, freeway_length
-    from qduet.minatar.conformance.statistics import Episodes
+    from qduet.minatar.conformance.random_play import Episodes
+    from qduet.minatar.conformance.rules import Measured, freeway_length
 
     def verdict(length, terminated):
         ends = np.array([terminated] * 2)
         ended = Episodes(np.zeros(2), np.array([length] * 2), ends, ~ends)
-        return freeway_length(Material("Freeway", 3, (10, 10, 7), "bool", None, ended, ended))[0]
+        return freeway_length(Measured("Freeway", 3, (10, 10, 7), "bool", None, ended, ended))[0]
 
     assert verdict(2501, True) is Verdict.CONFORMS
     assert verdict(2500, True) is Verdict.DIFFERS
     assert verdict(2501, False) is Verdict.DIFFERS
 
 
-def test_choices_take_every_path_once():
-    choices, seen = Choices(), []
+def test_every_path_is_taken_once():
+    draws, seen = AllPaths(), []
     while True:
-        seen.append((choices.rand() < 0.5, choices.randint(low=1, high=4)))
-        if not choices.next_path():
+        seen.append((draws.rand() < 0.5, draws.randint(low=1, high=4)))
+        if not draws.next_path():
             break
     assert sorted(seen) == [(way, row) for way in (False, True) for row in (1, 2, 3)]
 
@@ -224,13 +224,13 @@ def test_cars_are_read_off_the_picture():
     assert read_cars(np.zeros((10, 10, 7), bool)) is None
 
 
-def test_the_model_does_not_change_the_worlds_it_is_given():
-    model = Model("SpaceInvaders")
-    world = model.starts(np.zeros(1))[0].world
-    before = world.game["alien_map"].copy()
+def test_the_model_does_not_change_the_states_it_is_given():
+    model = OriginalModel("SpaceInvaders")
+    state = model.starts(np.zeros(1))[0].after
+    before = state.game["alien_map"].copy()
     for _ in range(3):
-        list(model.steps(world, 3, np.zeros(1)))
-    np.testing.assert_array_equal(world.game["alien_map"], before)
+        list(model.steps(state, 3, np.zeros(1)))
+    np.testing.assert_array_equal(state.game["alien_map"], before)
 
 
 def test_the_command_prints_json_and_its_exit_code(capsys):
@@ -276,6 +276,6 @@ def test_public_ports(name, game, expected):
     """What is known of these ports (gymnax 1.0.1, pgx 2.6.0)."""
     if importlib.util.find_spec(name) is None:
         pytest.skip(f"{name} is not installed: pip install {name}")
-    from qduet.minatar.conformance.foreign import port
+    from qduet.minatar.conformance import port
 
     assert differing(verdicts(port(name), game, steps=1500)) >= expected

@@ -9,8 +9,6 @@ from parity import views
 from parity.original import NUM_WORDS, Original
 from qduet.minatar.conformance.policies import Policy
 
-"""The original's game object, a generator -> an action of the full set."""
-
 Words = Callable[[np.random.Generator, int], np.ndarray]
 """A generator, how many -> a step's words, uint32[how many], the sticky one first."""
 

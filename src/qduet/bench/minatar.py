@@ -14,7 +14,7 @@ import jax
 import numpy as np
 
 from qduet.core.errors import unknown_name
-from qduet.minatar.conformance import foreign
+from qduet.minatar.conformance import ports
 from qduet.minatar.registry import GAMES, make
 from qduet.results import published
 
@@ -78,7 +78,7 @@ def measure_game(game: str, batches: list[int], seconds: float) -> Iterator[Read
         for form in ("packed", "dense"):
             yield time_contender(ours(form), game, batch, seconds)
         for name in ("gymnax", "pgx"):
-            if foreign.installed(name) is None:
+            if ports.installed_version(name) is None:
                 yield Reading(name, "not installed", "dense", game, batch, None, None)
             else:
                 yield time_contender(theirs(name), game, batch, seconds)
@@ -110,7 +110,7 @@ def ours(form: str) -> Contender:
 
 def theirs(name: str) -> Contender:
     """A port, through the functions its conformance adapter uses."""
-    port = foreign.PORTS[name]()
+    port = ports.PORTS[name]()
 
     def build(game: str, batch: int) -> tuple[Callable, Callable]:
         played: Any = port.make(game, batch)
@@ -156,14 +156,12 @@ def time_contender(contender: Contender, game: str, batch: int, seconds: float) 
 
 def original_reading(game: str, seconds: float) -> Reading:
     """The original with random actions, observed in every step."""
-    version = foreign.installed("minatar")
+    version = ports.installed_version("minatar")
     if version is None:
         return Reading("minatar", "not installed", "dense", game, 1, None, None)
     from minatar import Environment
 
-    from qduet.minatar.conformance.ports import ORIGINAL_NAMES
-
-    env = Environment(ORIGINAL_NAMES[game])
+    env = Environment(ports.ORIGINAL_NAMES[game])
     actions = np.random.default_rng(0).choice(GAMES[game].MINIMAL_ACTIONS, 1000).tolist()
     best = 0.0
     for _ in range(REPEATS):
@@ -233,8 +231,8 @@ def rows(readings: Iterable[Reading]) -> list[Row]:
             for r in here
             if r.steps_per_second
         }
-        ports = [speeds[name] for name in ("gymnax dense", "pgx dense") if name in speeds]
-        ratio = speeds["qduet packed"] / max(ports) if ports else None
+        others = [speeds[name] for name in ("gymnax dense", "pgx dense") if name in speeds]
+        ratio = speeds["qduet packed"] / max(others) if others else None
         own = [r.compile_seconds or 0.0 for r in here if r.implementation == "qduet"]
         result.append(Row(game, batch, speeds, ratio, max(own)))
     return result

@@ -37,8 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Examines the port game by game."""
-    from qduet.minatar.conformance import Verdict, examine
-    from qduet.minatar.conformance.foreign import port
+    from qduet.minatar.conformance import Verdict, examine, port
 
     games = check(args)
     examined = port(args.port)
@@ -71,7 +70,7 @@ def document(port: "Port", findings: "list[Finding]", args: argparse.Namespace) 
     """The JSON document."""
     from importlib.metadata import version
 
-    from qduet.minatar.conformance.statistics import LEVEL
+    from qduet.minatar.conformance.rules import LEVEL
 
     return {
         "port": port.name,

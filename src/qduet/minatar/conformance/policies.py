@@ -1,4 +1,4 @@
-"""Ways of playing that reach every rule: a look at the original's game object, then an action."""
+"""Ways of playing that reach every rule. Each reads the original's game object."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 from qduet.minatar.environment import DOWN, FIRE, LEFT, NOOP, RIGHT, UP
 
 Policy = Callable[[Any, np.random.Generator], int]
-"""From the original's game object and a generator to an action."""
+"""The original's game object, a generator -> an action, an index into `ACTION_NAMES`."""
 
 
 def uniform(game: Any, rng: np.random.Generator) -> int:
@@ -24,11 +24,6 @@ def noop(game: Any, rng: np.random.Generator) -> int:
 def always_up(game: Any, rng: np.random.Generator) -> int:
     """Go up."""
     return UP
-
-
-def sometimes(policy: Policy, probability: float) -> Policy:
-    """The policy with this probability, else any action."""
-    return lambda game, rng: policy(game, rng) if rng.random() < probability else uniform(game, rng)
 
 
 def towards(here: int, there: int, less: int, more: int, otherwise: int) -> int:
@@ -85,45 +80,3 @@ def bobber(game: Any, rng: np.random.Generator) -> int:
     if rng.random() < 0.1:
         return uniform(game, rng)
     return DOWN if game.sub_y == 0 else UP
-
-
-def random_words(
-    sticky: float = 0.1, forced: Callable[[np.random.Generator, np.ndarray], None] | None = None
-) -> Callable[[np.random.Generator, int], np.ndarray]:
-    """Words that are uniform, but for how often actions stick, and what `forced` changes."""
-    threshold = 429_496_730  # a smaller word repeats the action, with the original's 0.1
-
-    def words(rng: np.random.Generator, count: int) -> np.ndarray:
-        result = rng.integers(0, 2**32, count, dtype=np.uint32)
-        sticks = rng.random() < sticky
-        low, high = (0, threshold) if sticks else (threshold, 2**32)
-        result[0] = rng.integers(low, high, dtype=np.uint32)
-        if forced:
-            forced(rng, result)
-        return result
-
-    return words
-
-
-def crowd_one_row(rng: np.random.Generator, words: np.ndarray) -> None:
-    """Seaquest: nearly all enemies are subs, from the left, in row 4."""
-    if rng.random() < 0.98:
-        words[1] >>= 2
-        words[2] = (int(words[2]) & 0x7FFFFFF8) | 3
-
-
-def crowd_with_fish(rng: np.random.Generator, words: np.ndarray) -> None:
-    """Seaquest: all enemies are fish from the right."""
-    words[1] |= 1 << 31
-    words[2] |= 1 << 31
-
-
-def crowd_with_subs(rng: np.random.Generator, words: np.ndarray) -> None:
-    """Seaquest: all enemies are subs from the left."""
-    words[1] >>= 2
-    words[2] &= 0x7FFFFFFF
-
-
-def crowd_with_gold(rng: np.random.Generator, words: np.ndarray) -> None:
-    """Asterix: nearly everything is gold."""
-    words[1] >>= 2

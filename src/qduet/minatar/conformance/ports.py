@@ -1,20 +1,22 @@
-"""What conformance needs of a port, and adapters for our own games and for the original.
+"""What conformance needs of a port, and adapters: ours, the original, gymnax, pgx.
 
 To examine another port write an object like these: a `name`, a `version`, and `make(game, batch)`
 for one of the names in `qduet.minatar.GAMES`, which returns a `PortGame`. Leave every option at the
 port's default; what is examined is what users get.
 """
 
+import importlib
+import warnings
 from collections.abc import Callable
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from qduet.minatar.registry import GAMES
-from qduet.minatar.registry import make as make_ours
+from qduet.core.errors import InputError, unknown_name
+from qduet.minatar.registry import GAMES, make
 
 Array = np.ndarray | jax.Array
 
@@ -29,7 +31,7 @@ ORIGINAL_NAMES = {
 
 
 class Frame(NamedTuple):
-    """What one step of a batch of games gives."""
+    """What one step of a batch of games shows."""
 
     observation: Array
     """[batch, 10, 10, channels]: what the step led to, also where it ended the episode."""
@@ -47,6 +49,7 @@ class PortGame(Protocol):
     """A batch of independent games that begin their next episode by themselves."""
 
     num_actions: int
+    """Actions are 0 to `num_actions` - 1."""
 
     def reset(self, seed: int) -> np.ndarray:
         """As if just made, with this seed: the first observations [batch, 10, 10, channels]."""
@@ -59,7 +62,9 @@ class Port(Protocol):
     """An implementation of MinAtar."""
 
     name: str
+    """Its name, as it is shown."""
     version: str
+    """Its version, as it is shown."""
 
     def make(self, game: str, batch: int) -> PortGame:
         """`batch` games, with the minimal action set."""
@@ -103,11 +108,6 @@ class JaxGame:
         return Frame(*(np.asarray(part) for part in frame))
 
 
-def choose(where: jax.Array, new: Any, old: Any) -> Any:
-    """`new` where the flag says so, leaf by leaf."""
-    return jax.tree.map(lambda one, other: jnp.where(where, one, other), new, old)
-
-
 class Qduet:
     """Our own games."""
 
@@ -120,8 +120,8 @@ class Qduet:
 
     def make(self, game: str, batch: int) -> JaxGame:
         """As an agent meets them: `make` with its defaults."""
-        env = make_ours(f"MinAtar/{game}-v1")
-        single = make_ours(f"MinAtar/{game}-v1", auto_reset=False)
+        env = make(f"MinAtar/{game}-v1")
+        single = make(f"MinAtar/{game}-v1", auto_reset=False)
 
         def start(key: jax.Array) -> tuple[Any, jax.Array]:
             state = env.reset(jax.random.bits(key, (env.num_draws,)))
@@ -138,7 +138,7 @@ class Qduet:
 
 
 class Original:
-    """The original itself: what conformance finds about it are the errors of conformance."""
+    """The original itself. A difference found here would be an error of conformance."""
 
     name = "minatar"
 
@@ -182,3 +182,103 @@ class OriginalGame:
         rewards = np.array([reward for reward, _ in results])
         ended = np.array([terminated for _, terminated in results])
         return Frame(observation, rewards, ended, np.zeros(self.batch, bool), following)
+
+
+def _imported(package: str) -> Any:
+    """The package, or `InputError` that says how to install it."""
+    try:
+        # Ports may use what newer versions of jax call old; that is not what is examined here.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return importlib.import_module(package)
+    except ImportError as error:
+        raise InputError(
+            f"port '{package}' cannot be imported ({error}): pip install {package}"
+        ) from error
+
+
+def installed_version(package: str) -> str | None:
+    """The version of an installed package; None if it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+class Gymnax:
+    """gymnax, whose `step` begins the next episode and keeps the last observation in `info`."""
+
+    name = "gymnax"
+
+    def __init__(self) -> None:
+        self.package = _imported("gymnax")
+        self.version = version("gymnax")
+
+    def make(self, game: str, batch: int) -> JaxGame:
+        """With the parameters that `gymnax.make` gives."""
+        env, params = self.package.make(f"{game}-MinAtar")
+
+        def start(key: jax.Array) -> tuple[Any, jax.Array]:
+            observation, state = env.reset(key, params)
+            return state, observation
+
+        def advance(state: Any, action: jax.Array, key: jax.Array) -> tuple[Any, Frame]:
+            following, after, reward, terminated, truncated, info = env.step(
+                key, state, action, params
+            )
+            last = info["final_observation"]
+            return after, Frame(last, reward, terminated, truncated, following)
+
+        return JaxGame(env.num_actions, start, advance, batch=batch)
+
+
+class Pgx:
+    """pgx, whose episodes are followed by `init`, as in its own auto-reset."""
+
+    name = "pgx"
+
+    def __init__(self) -> None:
+        self.package = _imported("pgx")
+        self.version = version("pgx")
+
+    def make(self, game: str, batch: int) -> JaxGame:
+        """With the options that `pgx.make` gives."""
+        env = self.package.make(f"minatar-{ORIGINAL_NAMES[game]}")
+
+        def start(key: jax.Array) -> tuple[Any, jax.Array]:
+            state = env.init(key)
+            return state, state.observation
+
+        def advance(state: Any, action: jax.Array, key: jax.Array) -> tuple[Any, Frame]:
+            key_step, key_init = jax.random.split(key)
+            stepped = env.step(state, action, key_step)
+            ended = stepped.terminated | stepped.truncated
+            new_or_old = lambda new, old: jnp.where(ended, new, old)
+            after = jax.tree.map(new_or_old, env.init(key_init), stepped)
+            frame = Frame(
+                stepped.observation,
+                stepped.rewards[0],
+                stepped.terminated,
+                stepped.truncated,
+                after.observation,
+            )
+            return after, frame
+
+        return JaxGame(env.num_actions, start, advance, batch=batch)
+
+
+PORTS: dict[str, Callable[[], Port]] = {
+    "qduet": Qduet,
+    "minatar": Original,
+    "gymnax": Gymnax,
+    "pgx": Pgx,
+}
+"""The ports that `qduet conformance` knows."""
+
+
+def port(name: str) -> Port:
+    """The port of this name; `InputError` if it is unknown or not installed."""
+    if name not in PORTS:
+        raise unknown_name("port", name, PORTS)
+    _imported("minatar")
+    return PORTS[name]()

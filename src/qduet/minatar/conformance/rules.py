@@ -1,5 +1,6 @@
-"""The rules a port is examined for, and what was found about each."""
+"""The rules a port is examined for: each gives a verdict and its evidence."""
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -8,17 +9,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from qduet.minatar.conformance import statistics
 from qduet.minatar.conformance.ports import OriginalGame, Port
-from qduet.minatar.conformance.statistics import LEVEL, Episodes
-from qduet.minatar.conformance.watch import Difference, Seen, watch_game
+from qduet.minatar.conformance.random_play import Episodes, random_episodes
+from qduet.minatar.conformance.tracker import Difference, Tally, track
 from qduet.minatar.registry import GAMES
 
+LEVEL = 1e-4
+"""A test says "differs" if the original would give what was seen, or worse, at most this often."""
+
 STICKY = 0.1
+"""The original's probability that the last action is repeated."""
+
 LONG = 1500
 """An episode this long without truncation is taken to show that there is no time limit."""
 
 FREEWAY_LENGTH = 2501
+"""Steps of an episode of Freeway."""
 
 
 class Verdict(StrEnum):
@@ -30,24 +36,32 @@ class Verdict(StrEnum):
 
 
 class Finding(NamedTuple):
-    """One rule of one game."""
+    """What was found about one rule of one game."""
 
     game: str
+    """One of `qduet.minatar.GAMES`."""
     rule: str
+    """One of `RULES`."""
     verdict: Verdict
     evidence: str
+    """The numbers behind the verdict, in words."""
 
 
-class Material(NamedTuple):
-    """What the rules are judged by."""
+class Measured(NamedTuple):
+    """What was measured of one game of a port."""
 
     game: str
     num_actions: int
     shape: tuple[int, ...]
+    """Of one observation."""
     dtype: str
-    seen: Seen
+    """Of its elements."""
+    tally: Tally
+    """What the tracker saw."""
     played: Episodes
+    """Random play of the port."""
     original: Episodes
+    """Random play of the original."""
 
 
 def judged(conforms: bool, evidence: str) -> tuple[Verdict, str]:
@@ -55,44 +69,44 @@ def judged(conforms: bool, evidence: str) -> tuple[Verdict, str]:
     return (Verdict.CONFORMS if conforms else Verdict.DIFFERS), evidence
 
 
-def unchecked(why: str) -> tuple[Verdict, str]:
-    """The verdict of a rule that could not."""
+def not_checked(why: str) -> tuple[Verdict, str]:
+    """The verdict of a rule that could not be checked."""
     return Verdict.NOT_CHECKED, why
 
 
-def action_set(found: Material) -> tuple[Verdict, str]:
+def action_set(measured: Measured) -> tuple[Verdict, str]:
     """As many actions as the original's minimal set; `transitions` shows what they do."""
-    expected = len(GAMES[found.game].MINIMAL_ACTIONS)
+    expected = len(GAMES[measured.game].MINIMAL_ACTIONS)
     return judged(
-        found.num_actions == expected, f"{found.num_actions} actions, original {expected}"
+        measured.num_actions == expected, f"{measured.num_actions} actions, original {expected}"
     )
 
 
-def observation(found: Material) -> tuple[Verdict, str]:
+def observation(measured: Measured) -> tuple[Verdict, str]:
     """bool[10, 10, channels]."""
-    expected = (10, 10, len(GAMES[found.game].CHANNELS))
-    same = found.shape == expected and found.dtype == "bool"
-    return judged(same, f"{found.dtype}{list(found.shape)}, original bool{list(expected)}")
+    expected = (10, 10, len(GAMES[measured.game].CHANNELS))
+    same = measured.shape == expected and measured.dtype == "bool"
+    return judged(same, f"{measured.dtype}{list(measured.shape)}, original bool{list(expected)}")
 
 
-def start(found: Material) -> tuple[Verdict, str]:
+def start(measured: Measured) -> tuple[Verdict, str]:
     """Episodes begin as the original's can."""
-    wrong = found.seen.wrong_starts
+    wrong = measured.tally.wrong_starts
     if wrong:
         return judged(False, f"{len(wrong)} impossible; first: {wrong[0]}")
-    return judged(True, f"{found.seen.episodes + 1} starts, all possible in the original")
+    return judged(True, f"{measured.tally.episodes + 1} starts, all possible in the original")
 
 
-def transitions(found: Material) -> tuple[Verdict, str]:
+def transitions(measured: Measured) -> tuple[Verdict, str]:
     """Every step's picture, reward and end is one the original can produce."""
-    seen = found.seen
-    if not seen.steps:
-        return unchecked("no episode began as the original's do")
-    if seen.impossible:
-        count = f"{len(seen.impossible)} of {seen.steps} steps impossible in the original"
-        kinds = ", ".join(f"{times} × {what}" for what, times in most_common(seen.impossible))
-        return judged(False, f"{count} ({kinds}); first: {seen.impossible[0]}")
-    return judged(True, f"{seen.steps} steps in {seen.episodes} episodes, all possible")
+    tally = measured.tally
+    if not tally.steps:
+        return not_checked("no episode began as the original's do")
+    if tally.impossible:
+        count = f"{len(tally.impossible)} of {tally.steps} steps impossible in the original"
+        kinds = ", ".join(f"{times} × {what}" for what, times in most_common(tally.impossible))
+        return judged(False, f"{count} ({kinds}); first: {tally.impossible[0]}")
+    return judged(True, f"{tally.steps} steps in {tally.episodes} episodes, all possible")
 
 
 def most_common(differences: list[Difference]) -> list[tuple[str, int]]:
@@ -101,40 +115,42 @@ def most_common(differences: list[Difference]) -> list[tuple[str, int]]:
     return Counter(kinds).most_common(3)
 
 
-def sticky_actions(found: Material) -> tuple[Verdict, str]:
-    """The last action is repeated with probability 0.1."""
-    repeated, total = found.seen.repeated, found.seen.repeated + found.seen.as_chosen
+def sticky_actions(measured: Measured) -> tuple[Verdict, str]:
+    """The last action is repeated with probability 0.1 (exact two-sided binomial test)."""
+    from scipy.stats import binomtest
+
+    repeated, total = measured.tally.repeated, measured.tally.repeated + measured.tally.as_chosen
     if total < 50:
-        return unchecked(f"only {total} steps could tell")
-    p_value = statistics.binomial_p_value(repeated, total, STICKY)
+        return not_checked(f"only {total} steps could tell")
+    p_value = float(binomtest(repeated, total, STICKY).pvalue)
     evidence = f"{repeated} of {total} actions repeated ({repeated / total:.3f}); p = {p_value:.2g}"
     return judged(p_value > LEVEL, evidence)
 
 
-def last_action_survives(found: Material) -> tuple[Verdict, str]:
+def last_action_survives(measured: Measured) -> tuple[Verdict, str]:
     """A new episode's first action may be the last one of the episode before."""
-    kept, cleared = found.seen.kept, found.seen.cleared
+    kept, cleared = measured.tally.kept, measured.tally.cleared
     evidence = f"survived {kept} times, cleared {cleared} times"
-    return judged(cleared == 0, evidence) if kept + cleared else unchecked("no step could tell")
+    return judged(cleared == 0, evidence) if kept + cleared else not_checked("no step could tell")
 
 
-def no_time_limit(found: Material) -> tuple[Verdict, str]:
+def no_time_limit(measured: Measured) -> tuple[Verdict, str]:
     """Episodes end when the game is over, and never for another reason."""
-    seen, lengths = found.seen, found.played.lengths
-    if seen.cut:
-        return judged(False, f"truncated {len(seen.cut)} times; first: {seen.cut[0]}")
-    if found.played.truncated.any():
-        cut = lengths[found.played.truncated]
+    tally, lengths = measured.tally, measured.played.lengths
+    if tally.truncated:
+        return judged(False, f"truncated {len(tally.truncated)} times; first: {tally.truncated[0]}")
+    if measured.played.truncated.any():
+        cut = lengths[measured.played.truncated]
         return judged(False, f"{len(cut)} episodes of random play cut, at {cut.min()} steps")
-    longest = max(seen.longest, int(lengths.max()))
+    longest = max(tally.longest, int(lengths.max()))
     evidence = f"longest episode {longest} steps, none truncated"
-    return judged(True, evidence) if longest >= LONG else unchecked(evidence)
+    return judged(True, evidence) if longest >= LONG else not_checked(evidence)
 
 
-def freeway_length(found: Material) -> tuple[Verdict, str]:
+def freeway_length(measured: Measured) -> tuple[Verdict, str]:
     """Freeway ends, as terminated, in step 2501."""
-    lengths = sorted({int(length) for length in found.played.lengths})
-    played = found.played
+    lengths = sorted({int(length) for length in measured.played.lengths})
+    played = measured.played
     if played.terminated.all():
         how = "terminated"
     else:
@@ -143,19 +159,32 @@ def freeway_length(found: Material) -> tuple[Verdict, str]:
     return judged(same, f"lengths {lengths}, {how}; original {FREEWAY_LENGTH}, terminated")
 
 
-def random_return(found: Material) -> tuple[Verdict, str]:
+def random_return(measured: Measured) -> tuple[Verdict, str]:
     """Returns of random play are distributed as the original's."""
-    result = statistics.compare(found.played.returns, found.original.returns)
-    return judged(result.p_value > LEVEL, result.evidence)
+    return same_distribution(measured.played.returns, measured.original.returns)
 
 
-def random_length(found: Material) -> tuple[Verdict, str]:
+def random_length(measured: Measured) -> tuple[Verdict, str]:
     """Lengths of random play are distributed as the original's."""
-    result = statistics.compare(found.played.lengths, found.original.lengths)
-    return judged(result.p_value > LEVEL, result.evidence)
+    return same_distribution(measured.played.lengths, measured.original.lengths)
 
 
-RULES: dict[str, Callable[[Material], tuple[Verdict, str]]] = {
+def same_distribution(port: np.ndarray, original: np.ndarray) -> tuple[Verdict, str]:
+    """A two-sample Kolmogorov-Smirnov test; for numbers with ties it is conservative."""
+    from scipy.stats import ks_2samp
+
+    p_value = float(ks_2samp(port, original, method="asymp").pvalue)
+    evidence = f"{mean_text(port)}, original {mean_text(original)}; KS p = {p_value:.2g}"
+    return judged(p_value > LEVEL, evidence)
+
+
+def mean_text(sample: np.ndarray) -> str:
+    """Mean and standard error: ``0.39 ± 0.012``."""
+    error = sample.std(ddof=1) / math.sqrt(len(sample))
+    return f"{sample.mean():.3g} ± {error:.2g}"
+
+
+RULES: dict[str, Callable[[Measured], tuple[Verdict, str]]] = {
     "action set": action_set,
     "observation": observation,
     "start": start,
@@ -173,26 +202,23 @@ RULES: dict[str, Callable[[Material], tuple[Verdict, str]]] = {
 def examine(
     port: Port, game: str, *, steps: int = 6000, episodes: int = 400, seed: int = 0
 ) -> list[Finding]:
-    """Follows `steps` steps of the port's game and plays `episodes` at random (Freeway fewer)."""
+    """Tracks `steps` steps of the port, and plays `episodes` at random (fewer in Freeway)."""
     batch = max(24, episodes // 10) if game == "Freeway" else episodes
     single = port.make(game, 1)
     first = np.asarray(single.reset(seed))
-    found = Material(
+    measured = Measured(
         game,
         int(single.num_actions),
         first.shape[1:],
         str(first.dtype),
-        watch_game(game, single, steps, seed=seed),
-        statistics.random_episodes(port.make(game, batch), batch, seed=seed),
-        statistics.random_episodes(OriginalGame(game, batch), batch, seed=seed + 1),
+        track(game, single, steps, seed=seed),
+        random_episodes(port.make(game, batch), batch, seed=seed),
+        random_episodes(OriginalGame(game, batch), batch, seed=seed + 1),
     )
-    rules = {name: rule for name, rule in RULES.items() if applies(name, game)}
-    return [Finding(game, name, *rule(found)) for name, rule in rules.items()]
-
-
-def applies(rule: str, game: str) -> bool:
-    """Whether the rule is about this game."""
-    return (rule == "freeway length") == (game == "Freeway") or rule not in (
-        "freeway length",
-        "length of random play",
-    )
+    # All episodes of Freeway have one length; it has a rule of its own.
+    not_of_this_game = "length of random play" if game == "Freeway" else "freeway length"
+    return [
+        Finding(game, name, *rule(measured))
+        for name, rule in RULES.items()
+        if name != not_of_this_game
+    ]

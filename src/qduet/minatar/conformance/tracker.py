@@ -1,212 +1,236 @@
-"""All states the original could be in, after what has been seen of a port.
+"""Plays one game of a port and keeps every state in which the original could be.
 
-Of every state the tracker knows, the original is run once for each outcome of its random draws (the
-sticky one included), and the outcomes that show what the port showed, with the same reward and end,
-are kept. None left: the port did something the original cannot do. Only the observation, the reward
-and the end are compared, so nothing has to be known of the port's state or draws.
+After each step the original is run from every such state, once for each outcome of its random
+draws. The outcomes that show what the port showed are kept. If none is left, the port did something
+that the original cannot do. Nothing has to be known of the port's own state or draws.
 """
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from qduet.minatar.conformance.ports import ORIGINAL_NAMES
+from qduet.minatar.conformance import policies
+from qduet.minatar.conformance.policies import Policy
+from qduet.minatar.conformance.ports import PortGame
+from qduet.minatar.conformance.possible_steps import (
+    OriginalModel,
+    PossibleState,
+    PossibleStep,
+    Shown,
+    state_key,
+)
 from qduet.minatar.registry import GAMES
 
-CONSTANT = ("channels", "action_map", "random", "ramping")
-"""Attributes of the original's game objects that a step does not change."""
+LOOKAHEAD = {"Asterix": 2, "Breakout": 4, "Freeway": 0, "Seaquest": 2, "SpaceInvaders": 2}
+"""Steps for which a careful player makes sure that the game can go on."""
+
+CAREFUL: dict[str, tuple[Policy, ...]] = {
+    "Asterix": (policies.gold_chaser, policies.noop),
+    "Breakout": (policies.ball_tracker,),
+    "Freeway": (policies.always_up,),
+    "Seaquest": (policies.diver_seeker(6), policies.bobber, policies.noop),
+    "SpaceInvaders": (policies.alien_shooter,),
+}
+"""What a careful player does where it is safe. Every game is also played at random."""
 
 
-class World(NamedTuple):
-    """One state the original could be in."""
+class Difference(NamedTuple):
+    """A step that the original could not have made."""
 
-    game: dict[str, Any]
-    """The attributes of the game object."""
-    last_action: int
-    """Index into the full action set."""
-    cleared: bool = False
-    """In an episode's first step: supposes that the last action was forgotten at its start."""
+    seed: int
+    episode: int
+    """Counted from 1 for each seed."""
+    step: int
+    """Counted in the episode, from 1; 0 is its start."""
+    what: str
+    """How it differs, in words."""
 
-
-class Outcome(NamedTuple):
-    """One thing the original could do in a step."""
-
-    world: World
-    observation: np.ndarray
-    reward: float
-    terminated: bool
-    sticky: bool
-    """The chosen action was replaced by the last one."""
-    was_cleared: bool
+    def __str__(self) -> str:
+        return f"seed {self.seed}, episode {self.episode}, step {self.step}: {self.what}"
 
 
-class Choices:
-    """A random source that takes one path through all the answers it could give."""
+@dataclass
+class Tally:
+    """What was seen of one game of a port."""
 
-    def __init__(self) -> None:
-        self.path: list[int] = []
-        self.taken: list[tuple[int, int]] = []
-        """The answer of each call and how many there were."""
-        self.cars: tuple[np.ndarray, np.ndarray] | None = None
-        """Freeway: speeds and directions; there are too many to try, but they can be seen."""
-
-    def _choose(self, count: int) -> int:
-        place = len(self.taken)
-        answer = self.path[place] if place < len(self.path) else 0
-        self.taken.append((answer, count))
-        return answer
-
-    def rand(self, *shape: int) -> Any:
-        """One number on either side of 1/2 and of 1/3, or the cars' directions."""
-        if shape:
-            assert self.cars is not None
-            return np.where(self.cars[1], 0.75, 0.25)
-        return (0.2, 0.9)[self._choose(2)]
-
-    def randint(self, low: int, high: int | None = None, size: int | None = None) -> Any:
-        """Any integer of the range, or the cars' speeds."""
-        if size is not None:
-            assert self.cars is not None
-            return self.cars[0].astype(np.int64)
-        low, high = (0, low) if high is None else (low, high)
-        return low + self._choose(high - low)
-
-    def next_path(self) -> bool:
-        """Goes on to the next path; False when there is none."""
-        taken = self.taken
-        while taken and taken[-1][0] + 1 == taken[-1][1]:
-            taken.pop()
-        self.path = [answer for answer, _ in taken[:-1]] + [taken[-1][0] + 1] if taken else []
-        self.taken = []
-        return bool(self.path)
+    steps: int = 0
+    episodes: int = 0
+    longest: int = 0
+    """Steps of the longest episode."""
+    impossible: list[Difference] = field(default_factory=list)
+    """Steps that the original cannot make."""
+    wrong_starts: list[Difference] = field(default_factory=list)
+    """Episodes that began as the original's cannot."""
+    truncated: list[Difference] = field(default_factory=list)
+    """Episodes that the port cut."""
+    as_chosen: int = 0
+    """Steps in which the chosen action was executed and not the last one, where that shows."""
+    repeated: int = 0
+    """Steps in which the last action was executed and not the chosen one, where that shows."""
+    kept: int = 0
+    """First steps in which the last action had survived the reset, where that shows."""
+    cleared: int = 0
+    """First steps in which it had not."""
 
 
-class Model:
-    """The original as a function: from a world and an action to everything that could follow."""
+class Tracker:
+    """One game of a port (batch 1), followed by the model of the original."""
 
-    def __init__(self, game: str):
-        from minatar import Environment
+    def __init__(self, game: str, played: PortGame):
+        self.game, self.played = game, played
+        self.channels: tuple[str, ...] = GAMES[game].CHANNELS
+        self.model = OriginalModel(game)
+        self.tally = Tally()
+        self.seed = self.episode = self.step = 0
 
-        self.env = Environment(ORIGINAL_NAMES[game])
-        self.actions: tuple[int, ...] = GAMES[game].MINIMAL_ACTIONS
-        self.is_freeway = game == "Freeway"
-        self.choices = Choices()
-        self.sticky = Fixed()
-        self.env.random, self.env.env.random = self.sticky, self.choices
+    def play(self, steps: int, *, seed: int, policy: Policy | None = None) -> None:
+        """Plays so many steps, at random without a policy; a new seed follows a difference."""
+        rng = np.random.default_rng(seed)
+        left = steps
+        while left > 0 and len(self.tally.wrong_starts) < 3:
+            left -= self._play_seed(seed, left, rng, policy)
+            seed += 1_000_000
 
-    def _paths(self, seen: np.ndarray | None) -> Iterator[None]:
-        """Once for every path through the game's draws; `seen` shows Freeway's cars."""
-        self.choices.path, self.choices.taken = [], []
-        if self.is_freeway:
-            self.choices.cars = read_cars(seen)
-            if self.choices.cars is None:
-                return
-        yield
-        while self.choices.next_path():
-            yield
+    def _play_seed(
+        self, seed: int, limit: int, rng: np.random.Generator, policy: Policy | None
+    ) -> int:
+        """Plays until the limit or a difference; returns the number of steps."""
+        self.seed, self.episode, self.step = seed, 1, 0
+        states = self._begin(self.played.reset(seed)[0] != 0, [])
+        made = 0
+        while made < limit and states:
+            if self.step == 0 and policy is not policies.noop:
+                action = revealing_action(self.model, states, rng)
+            else:
+                action = choose(self.model, states, rng, policy, LOOKAHEAD[self.game])
+            frame = self.played.step(np.array([action]))
+            made, self.step = made + 1, self.step + 1
+            terminated, truncated = bool(frame.terminated[0]), bool(frame.truncated[0])
+            seen = np.asarray(frame.observation[0]) != 0
+            shown = Shown(seen, float(frame.reward[0]), terminated)
+            states = self._follow(states, action, shown)
+            self.tally.steps += 1
+            self.tally.longest = max(self.tally.longest, self.step)
+            if truncated:
+                self.tally.truncated.append(self._difference("truncated"))
+            if states and (terminated or truncated):
+                self.tally.episodes += 1
+                self.episode, self.step = self.episode + 1, 0
+                states = self._begin(np.asarray(frame.following[0]) != 0, states)
+        return made
 
-    def starts(self, seen: np.ndarray) -> list[Outcome]:
-        """Every way in which an episode can begin, after noop."""
-        outcomes = []
-        for _ in self._paths(seen):
-            self.env.reset()
-            world = World(copied(snapshot(self.env.env)), 0)
-            outcomes.append(Outcome(world, self.env.state(), 0.0, False, False, False))
-        return outcomes
+    def _difference(self, what: str) -> Difference:
+        return Difference(self.seed, self.episode, self.step, what)
 
-    def restore(self, world: World) -> None:
-        """Puts the original into this state."""
-        self.env.env.__dict__.update(copied(world.game))
-        self.env.last_action = world.last_action
+    def _begin(self, observation: np.ndarray, before: list[PossibleState]) -> list[PossibleState]:
+        """The states in which an episode can begin like this, for each last action before it."""
+        starts = self.model.starts(observation)
+        shown = Shown(observation, 0.0, False)
+        fitting = [start.after for start in starts if start.shown.equals(shown)]
+        if not fitting:
+            what = describe(starts, shown, self.channels)
+            self.tally.wrong_starts.append(self._difference(what))
+        last_actions = {state.last_action for state in before} or {0}
+        return [
+            state._replace(last_action=last, cleared=cleared)
+            for state in fitting
+            for cleared in (False, True)
+            for last in (last_actions if not cleared else {0} - last_actions)
+        ]
 
-    def steps(self, world: World, action: int, seen: np.ndarray) -> Iterator[Outcome]:
-        """Everything that can follow the action (an index into the minimal set)."""
-        chosen = self.actions[action]
-        for sticky in (False, True) if world.last_action != chosen else (False,):
-            for _ in self._paths(seen):
-                self.restore(world)
-                self.sticky.value = 0.0 if sticky else 0.99
-                reward, terminated = self.env.act(chosen)
-                after = World(snapshot(self.env.env), int(self.env.last_action))
-                yield Outcome(
-                    after, self.env.state(), float(reward), bool(terminated), sticky, world.cleared
-                )
+    def _follow(
+        self, states: list[PossibleState], action: int, shown: Shown
+    ) -> list[PossibleState]:
+        """The states after a step that showed this; none if the original cannot show it."""
+        possible = [
+            step for state in states for step in self.model.steps(state, action, shown.observation)
+        ]
+        fitting = [step for step in possible if step.shown.equals(shown)]
+        if not fitting:
+            what = describe(possible, shown, self.channels)
+            self.tally.impossible.append(self._difference(what))
+            return []
+        self._count(states, fitting, action)
+        return list({state_key(step.after): step.after for step in fitting}.values())
 
-    def survives(self, world: World, action: int, depth: int, *, whatever_sticks: bool) -> bool:
-        """Whether the game can go on for `depth` steps after this one."""
-        chosen_or_last = {self.actions[action]}
-        if whatever_sticks:
-            chosen_or_last.add(world.last_action)
-        for executed in chosen_or_last:
-            self.choices.path, self.choices.taken = [], []
-            self.restore(world)
-            self.sticky.value = 0.99
-            if self.env.act(executed)[1]:
-                return False
-            after = World(snapshot(self.env.env), int(self.env.last_action))
-            if depth and not any(
-                self.survives(after, further, depth - 1, whatever_sticks=whatever_sticks)
-                for further in self.preferred(after)
-            ):
-                return False
-        return True
-
-    def preferred(self, world: World) -> list[int]:
-        """All actions, the last one first: it cannot be changed by sticking."""
-        return sorted(range(len(self.actions)), key=lambda a: self.actions[a] != world.last_action)
-
-
-class Fixed:
-    """A random source for the sticky draw alone."""
-
-    value = 0.99
-
-    def rand(self) -> float:
-        """The number that decides between the chosen and the last action."""
-        return self.value
-
-
-def read_cars(seen: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
-    """Speeds [8] and whether cars drive right [8], as Freeway shows them; None if it does not."""
-    if seen is None or seen.shape != (10, 10, 7):
-        return None
-    speeds, rightwards = np.zeros(8, int), np.zeros(8, bool)
-    for row in range(8):
-        (places,) = np.nonzero(seen[row + 1, :, 1])
-        trails, kinds = np.nonzero(seen[row + 1, :, 2:])
-        if len(places) != 1 or len(trails) != 1:
-            return None
-        speeds[row] = kinds[0] + 1
-        rightwards[row] = trails[0] == (places[0] - 1) % 10
-    return speeds, rightwards
+    def _count(self, states: list[PossibleState], fitting: list[PossibleStep], action: int) -> None:
+        """Counts whether the chosen or the last action was executed, where that shows."""
+        chosen = self.model.actions[action]
+        sticky = {step.sticky for step in fitting}
+        if len(sticky) != 1:
+            return
+        if self.step == 1:
+            cleared = {step.was_cleared for step in fitting}
+            if sticky == {True} and len(cleared) == 1 and any(state.cleared for state in states):
+                self.tally.cleared += cleared == {True}
+                self.tally.kept += cleared == {False}
+        elif all(state.last_action != chosen for state in states):
+            self.tally.repeated += sticky == {True}
+            self.tally.as_chosen += sticky == {False}
 
 
-def copied(values: dict[str, Any]) -> dict[str, Any]:
-    """The attributes, with arrays and lists (of lists) of their own."""
+def choose(
+    model: OriginalModel,
+    states: list[PossibleState],
+    rng: np.random.Generator,
+    policy: Policy | None,
+    lookahead: int,
+) -> int:
+    """Mostly the policy's action, but always one with which the game can go on; else any."""
+    anything = [int(action) for action in rng.permutation(len(model.actions))]
+    if policy is None:
+        return anything[0]
+    state = states[0]
+    model.restore(state)
+    wanted = policy(model.env.env, rng)
+    explores = wanted not in model.actions or (rng.random() < 0.05 and policy is not policies.noop)
+    order = anything if explores else [model.actions.index(wanted), *anything]
+    for whatever_sticks in (True, False):
+        for action in order:
+            if model.survives(state, action, lookahead, whatever_sticks=whatever_sticks):
+                return action
+    return order[0]
 
-    def copy(value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            return value.copy()
-        if isinstance(value, list):
-            return [copy(one) for one in value]
-        return value
 
-    return {name: copy(value) for name, value in values.items()}
-
-
-def snapshot(game: Any) -> dict[str, Any]:
-    """Everything about the game that a step may change; not copied, for `restore` copies."""
-    return {name: value for name, value in vars(game).items() if name not in CONSTANT}
+def revealing_action(
+    model: OriginalModel, states: list[PossibleState], rng: np.random.Generator
+) -> int:
+    """An episode's first action: neither noop nor the last one, so that a replaced one shows."""
+    hidden = {0} | {state.last_action for state in states}
+    good = [i for i, action in enumerate(model.actions) if action not in hidden]
+    return int(rng.choice(good or range(len(model.actions))))
 
 
-def fingerprint(world: World) -> tuple:
-    """Equal for equal worlds."""
+def describe(possible: list[PossibleStep], shown: Shown, channels: tuple[str, ...]) -> str:
+    """How the port's step differs from the nearest one of the original."""
+    if not possible or possible[0].shown.observation.shape != shown.observation.shape:
+        return "the observation cannot be read as one of the original's"
 
-    def plain(value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            return value.tobytes()
-        return tuple(plain(one) for one in value) if isinstance(value, list) else value
+    def distance(original: Shown) -> int:
+        cells = int((original.observation != shown.observation).sum())
+        ends = (original.reward != shown.reward) + (original.terminated != shown.terminated)
+        return 2 * cells + ends
 
-    game = tuple((name, plain(value)) for name, value in sorted(world.game.items()))
-    return game, world.last_action, world.cleared
+    nearest = min((step.shown for step in possible), key=distance)
+    parts = []
+    if nearest.reward != shown.reward:
+        parts.append(f"reward {shown.reward:g}, original {nearest.reward:g}")
+    if nearest.terminated != shown.terminated:
+        parts.append(f"terminated {shown.terminated}, original {nearest.terminated}")
+    unequal = nearest.observation != shown.observation
+    for channel in np.flatnonzero(unequal.any(axis=(0, 1))):
+        y, x = np.argwhere(unequal[..., channel])[0]
+        more = "more" if shown.observation[y, x, channel] else "less"
+        parts.append(f"{channels[channel]} has {more} at row {y}, column {x}")
+    last = "last picture of the episode: " if shown.terminated and nearest.terminated else ""
+    return last + "; ".join(parts)
+
+
+def track(game: str, played: PortGame, steps: int, *, seed: int) -> Tally:
+    """Plays `steps` steps: at random, and with each careful policy of the game."""
+    tracker = Tracker(game, played)
+    players = [None, *CAREFUL[game]]
+    for number, policy in enumerate(players):
+        tracker.play(-(-steps // len(players)), seed=seed + number, policy=policy)
+    return tracker.tally
