@@ -1,8 +1,8 @@
 """Steps per second of the MinAtar games: ours, the original, gymnax and pgx in one run.
 
-Random play with auto-reset. JAX implementations run as one compiled scan over a batch of games,
-each with the observation it would be trained from; ours packed into bits, and dense beside it. The
-original is one game in one process. Each reading is the best of three.
+Random play with auto-reset. A JAX implementation is one compiled scan over a batch of games that
+makes every observation: dense, and for ours also packed into bits. The original is one game in one
+process. Each reading is the best of three.
 """
 
 import argparse
@@ -25,21 +25,24 @@ STEPS_PER_CALL = 20_000
 
 
 class Reading(NamedTuple):
-    """One cell of the table."""
+    """One measurement."""
 
     implementation: str
+    """qduet, minatar, gymnax or pgx."""
     version: str
     observation: str
     """packed or dense."""
     game: str
     batch: int
+    """Games side by side."""
     steps_per_second: float | None
-    """None if the implementation is not installed."""
+    """Of all games together; None if the implementation is not installed."""
     compile_seconds: float | None
+    """None for the original, which is not compiled."""
 
 
 class Contender(NamedTuple):
-    """A JAX implementation, as a function that makes a batch of random play."""
+    """A JAX implementation that is timed; the first three fields are those of its readings."""
 
     implementation: str
     version: str
@@ -62,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(args: argparse.Namespace) -> Iterator[Reading]:
-    """All readings, game by game; an implementation that is not installed has no speed."""
+    """All readings, game by game."""
     games = args.games or list(GAMES)
     for game in games:
         if game not in GAMES:
@@ -131,7 +134,7 @@ def theirs(name: str) -> Contender:
 
 
 def time_contender(contender: Contender, game: str, batch: int, seconds: float) -> Reading:
-    """Compiles a scan and times it; its observations are part of the carry, so all are made."""
+    """Compiles a scan and times it. Observations are in its carry, so that none is left out."""
     start, step = contender.build(game, batch)
     length = max(8, STEPS_PER_CALL // batch)
 
@@ -177,7 +180,7 @@ def original_reading(game: str, seconds: float) -> Reading:
 
 
 def show(readings: Iterable[Reading]) -> None:
-    """A table with a line for each game and batch, in thousands of steps per second."""
+    """Prints a table with a line for each game and batch, in thousands of steps per second."""
     from rich.console import Console
     from rich.table import Table
 
@@ -209,30 +212,32 @@ def show(readings: Iterable[Reading]) -> None:
 
 
 class Row(NamedTuple):
-    """The readings of one game and batch together."""
+    """One line of the table: the readings of one game and batch."""
 
     game: str
     batch: int
     speeds: dict[str, float]
-    """By implementation and observation; the original's single game stands in every row."""
+    """Steps per second by ``qduet packed`` and so on; the original's one game is in every row."""
     ratio: float | None
-    """Ours packed over the faster one of the ports."""
+    """Ours packed over the faster of gymnax and pgx; None if neither is installed."""
     compile_seconds: float
+    """The longer of our two."""
 
 
 def rows(readings: Iterable[Reading]) -> list[Row]:
     """One row for each game and batch."""
-    taken = list(readings)
+    readings = list(readings)
     result = []
-    for game, batch in dict.fromkeys((r.game, r.batch) for r in taken if r.compile_seconds):
-        here = [r for r in taken if r.game == game and (r.batch == batch or not r.compile_seconds)]
+    for game, batch in dict.fromkeys((r.game, r.batch) for r in readings if r.compile_seconds):
+        of_game = [r for r in readings if r.game == game]
+        in_row = [r for r in of_game if r.batch == batch or not r.compile_seconds]
         speeds = {
             f"{r.implementation} {r.observation}": r.steps_per_second
-            for r in here
+            for r in in_row
             if r.steps_per_second
         }
         others = [speeds[name] for name in ("gymnax dense", "pgx dense") if name in speeds]
         ratio = speeds["qduet packed"] / max(others) if others else None
-        own = [r.compile_seconds or 0.0 for r in here if r.implementation == "qduet"]
-        result.append(Row(game, batch, speeds, ratio, max(own)))
+        compiling = [r.compile_seconds or 0.0 for r in in_row if r.implementation == "qduet"]
+        result.append(Row(game, batch, speeds, ratio, max(compiling)))
     return result

@@ -44,8 +44,9 @@ def run(args: argparse.Namespace) -> int:
     findings: list[Finding] = []
     for game in games:
         print(f"examining {title(game)} …", end="\r", file=sys.stderr, flush=True)
-        found = examine(examined, game, steps=args.steps, episodes=args.episodes, seed=args.seed)
-        findings += found
+        findings += examine(
+            examined, game, steps=args.steps, episodes=args.episodes, seed=args.seed
+        )
     print(" " * 30, end="\r", file=sys.stderr, flush=True)
     if args.json:
         print_json(document(examined, findings, args))
@@ -97,10 +98,10 @@ def show(port: "Port", findings: "list[Finding]") -> None:
     for finding in findings:
         if finding.game != game:
             table.add_section()
-        shown = "" if finding.game == game else title(finding.game)
+        name = "" if finding.game == game else title(finding.game)
         game = finding.game
         table.add_row(
-            shown, finding.rule, f"[{colours[finding.verdict]}]{finding.verdict}[/]",
+            name, finding.rule, f"[{colours[finding.verdict]}]{finding.verdict}[/]",
             finding.evidence.replace("[", r"\["),
         )  # fmt: skip
     Console().print(table)

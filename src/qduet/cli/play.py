@@ -4,34 +4,19 @@ import argparse
 import contextlib
 import sys
 import time
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
+import jax
 import numpy as np
 
 from qduet.cli.options import nonempty_path, real, whole
 from qduet.core.errors import InputError
-
-if TYPE_CHECKING:
-    from qduet.minatar.terminal import Terminal
+from qduet.minatar import Environment, animation, make, render, seeded_game
+from qduet.minatar.terminal import Terminal, chosen_action, screen, too_small
 
 EXAMPLE = """qduet play MinAtar/Breakout-v1
 qduet play MinAtar/Seaquest-v1 --fps 6 --no-sticky --record seaquest.gif
 qduet play MinAtar/SpaceInvaders-v1 --turn-based --seed 7"""
-
-
-class Options(NamedTuple):
-    """What the command line asks for, checked."""
-
-    env_id: str
-    fps: float
-    sticky: bool | None
-    """None: as the game has it."""
-    seed: int
-    turn_based: bool
-    record: Path | None
-    palette: str
-    colour: bool
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -56,22 +41,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Plays until `q`, Ctrl-C or the end of the terminal."""
-    from qduet.minatar.terminal import too_small
-
-    options = check(args)
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise InputError("needs a terminal for keyboard and screen: do not redirect it")
-    complaint = too_small()
-    if complaint:
-        raise InputError(complaint)
-    game = prepared(options)
+    env = check(args)
+    print(f"preparing {env.name} …", end="\r", file=sys.stderr, flush=True)
+    game = Game(env, seed=args.seed, keep_frames=bool(args.record))
     try:
-        play(game)
+        play(game, args)
     finally:
-        game.save()
-    print(f"{game.env.name}: best score {game.best:.7g} in {_count(game.episode, 'episode')}")
-    if options.record:
-        print(f"wrote {options.record} ({_count(len(game.frames), 'frame')})")
+        if game.frames:
+            animation.write_gif(
+                args.record, game.frames, env.channels, fps=args.fps, palette=args.palette
+            )
+    print(f"{env.name}: best score {game.best:.7g} in {_count(game.episode, 'episode')}")
+    if args.record:
+        print(f"wrote {args.record} ({_count(len(game.frames), 'frame')})")
     return 0
 
 
@@ -79,158 +61,110 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
 
 
-def prepared(options: Options) -> "Game":
-    """The game with everything compiled."""
-    print(f"preparing {options.env_id} …", end="\r", file=sys.stderr, flush=True)
-    game = Game(options)
-    game.warm_up()
-    return game
-
-
-def check(args: argparse.Namespace) -> Options:
-    """The options, or `InputError`, before anything is done."""
-    from qduet.minatar import animation, canonical_id, render
-
+def check(args: argparse.Namespace) -> Environment:
+    """The environment to play; `InputError` before anything is done if something is wrong."""
     if args.record:
         animation.pillow()
         if args.record.suffix.lower() != ".gif" or not args.record.parent.is_dir():
             raise InputError(f"--record {args.record} must end in .gif, in a folder that exists")
     render.colours(4, palette=args.palette)
-    seed = int(np.random.SeedSequence().generate_state(1)[0]) if args.seed is None else args.seed
-    return Options(
-        canonical_id(args.env),
-        args.fps,
-        args.sticky,
-        seed,
-        args.turn_based,
-        args.record,
-        args.palette,
-        not args.plain,
-    )
+    sticky = None if args.sticky is None else 0.1 * args.sticky
+    env = make(args.env, sticky_probability=sticky, auto_reset=False)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise InputError("needs a terminal for keyboard and screen: do not redirect it")
+    complaint = too_small()
+    if complaint:
+        raise InputError(complaint)
+    return env
 
 
 class Game:
-    """The game being played, its picture, and what has been recorded of it."""
+    """The game being played, its score, and the frames for the GIF file."""
 
-    def __init__(self, options: Options):
-        import jax
-
-        from qduet.minatar import animation, make, seeded_game
-
-        sticky = None if options.sticky is None else 0.1 * options.sticky
-        self.env = make(options.env_id, sticky_probability=sticky, auto_reset=False)
-        self.options = options
-        self.episode, self.steps, self.points, self.best = 1, 0, 0.0, 0.0
+    def __init__(self, env: Environment, *, seed: int | None, keep_frames: bool):
+        """Everything is compiled here, so that the first steps are not slow."""
+        if seed is None:
+            seed = int(np.random.SeedSequence().generate_state(1)[0])
+        self.env, self.keep_frames = env, keep_frames
+        self.episode, self.steps, self.score, self.best = 1, 0, 0.0, 0.0
         self.over = False
         self.frames: list[animation.Frame] = []
-        self._frame = animation.Frame
-        self._key = seeded_game.key_data(options.seed)
-        self._first = jax.jit(lambda key: seeded_game.first_episode(self.env, key))
-        self._next = jax.jit(lambda before: seeded_game.next_episode(self.env, before))
-        self._step = jax.jit(lambda before, action: seeded_game.step(self.env, before, action))
-        self._observe = jax.jit(self.env.observe)
-        self._seeded: Any = self._first(self._key)
-
-    def warm_up(self) -> None:
-        """Compiles everything, so that the first steps are not slow."""
-        self._step(self._next(self._seeded), np.int32(0))
+        first = jax.jit(lambda key: seeded_game.first_episode(env, key))
+        self._next = jax.jit(lambda game: seeded_game.next_episode(env, game))
+        self._step = jax.jit(lambda game, action: seeded_game.step(env, game, action))
+        self._observe = jax.jit(env.observe)
+        self._game: Any = first(seeded_game.key_data(seed))
+        self._step(self._next(self._game), np.int32(0))
         self.observation()
+        self._keep_frame()
 
     def observation(self) -> np.ndarray:
         """What is on the board, bool[10, 10, channels]."""
-        return np.asarray(self._observe(self._seeded.state))
+        return np.asarray(self._observe(self._game.state))
 
     def title(self) -> str:
         """The line above the board."""
-        return (
-            f"{self.env.name}   episode {self.episode}   step {self.steps}   "
-            f"score {self.points:.7g}   best {self.best:.7g}"
-        )
+        return f"{self.env.name}   {self._progress()}   best {self.best:.7g}"
 
-    def record(self) -> None:
-        """Keeps the board for the GIF file, if there is to be one."""
-        if self.options.record:
-            caption = f"episode {self.episode}   step {self.steps}   score {self.points:.7g}"
-            self.frames.append(self._frame(self.observation(), caption))
+    def _progress(self) -> str:
+        return f"episode {self.episode}   step {self.steps}   score {self.score:.7g}"
+
+    def _keep_frame(self) -> None:
+        if self.keep_frames:
+            self.frames.append(animation.Frame(self.observation(), self._progress()))
 
     def step(self, action: int) -> None:
         """One step with the agent's action."""
-        self._seeded, reward, terminated = self._step(self._seeded, np.int32(action))
+        self._game, reward, terminated = self._step(self._game, np.int32(action))
         self.steps += 1
-        self.points += float(reward)
-        self.best = max(self.best, self.points)
+        self.score += float(reward)
+        self.best = max(self.best, self.score)
         self.over = bool(terminated)
-        self.record()
+        self._keep_frame()
 
     def new_episode(self) -> None:
         """As after the original's reset: the last action survives."""
-        self._seeded = self._next(self._seeded)
-        self.episode, self.steps, self.points, self.over = self.episode + 1, 0, 0.0, False
-        self.record()
-
-    def save(self) -> None:
-        """Writes what was recorded."""
-        from qduet.minatar import animation
-
-        if self.options.record and self.frames:
-            animation.write_gif(
-                self.options.record,
-                self.frames,
-                self.env.channels,
-                fps=self.options.fps,
-                palette=self.options.palette,
-            )
+        self._game = self._next(self._game)
+        self.episode, self.steps, self.score, self.over = self.episode + 1, 0, 0.0, False
+        self._keep_frame()
 
 
-def play(game: Game) -> None:
-    """Steps as fast as the options say and episode after episode, until the player leaves."""
-    from qduet.minatar.terminal import Terminal
-
-    game.record()
+def play(game: Game, args: argparse.Namespace) -> None:
+    """Episode after episode, as fast as the options say, until the player leaves."""
     paused = False
     leaving = contextlib.suppress(KeyboardInterrupt, EOFError)
     with Terminal() as terminal, leaving:
         while True:
-            keys = pressed(game, terminal, paused)
+            keys = show_and_wait(game, args, terminal, paused)
             if "q" in keys:
                 return
             paused ^= "p" in keys
-            advance(game, keys, paused)
+            action = chosen_action(game.env, keys)
+            if "enter" in keys:
+                game.new_episode()
+            elif not (game.over or paused or (args.turn_based and action is None)):
+                game.step(action or 0)
 
 
-def pressed(game: Game, terminal: "Terminal", paused: bool) -> list[str]:
-    """Shows the board, waits for a key or for the time of the next step, and says what came."""
-    from qduet.minatar.terminal import screen
-
-    waits = game.over or paused or game.options.turn_based
+def show_and_wait(
+    game: Game, args: argparse.Namespace, terminal: Terminal, paused: bool
+) -> list[str]:
+    """Shows the board, waits for a key or for the next step's time; returns the keys pressed."""
     if game.over:
         message = "GAME OVER   enter: new game   q: quit"
     elif paused:
         message = "paused   p: go on   q: quit"
     else:
-        message = "turn-based: each key is one step, . does nothing" if waits else ""
+        message = "turn-based: each key is one step, . does nothing" if args.turn_based else ""
     lines = screen(
         game.env,
         game.observation(),
         title=game.title(),
         message=message,
-        palette=game.options.palette,
-        colour=game.options.colour,
+        palette=args.palette,
+        colour=not args.plain,
     )
     terminal.show(lines)
-    if waits:
+    if message:
         return terminal.keys(None)
-    return terminal.keys_until(time.monotonic() + 1 / game.options.fps)
-
-
-def advance(game: Game, keys: list[str], paused: bool) -> None:
-    """One step, or a new episode, or nothing, as the keys and the options say."""
-    from qduet.minatar.terminal import chosen_action
-
-    action = chosen_action(game.env, keys)
-    if "enter" in keys:
-        game.new_episode()
-    elif game.over or paused or (game.options.turn_based and action is None):
-        return
-    else:
-        game.step(action or 0)
+    return terminal.keys_until(time.monotonic() + 1 / args.fps)

@@ -80,7 +80,6 @@ def write_gif(
     palette: str = "original",
 ) -> None:
     """Writes the frames as an animation that repeats; a picture for each step, `fps` a second."""
-    pillow()
     if not frames:
         raise InputError(f"no frames to write to {path}: play at least one step")
     if fps <= 0:

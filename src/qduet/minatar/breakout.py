@@ -31,12 +31,13 @@ class BreakoutState(NamedTuple):
     ball_y: jax.Array
     ball_x: jax.Array
     moves_down: jax.Array
-    """bool[]"""
+    """bool[]: the ball's direction."""
     moves_right: jax.Array
     """bool[]"""
     last_y: jax.Array
-    """The cell the ball was in before, shown as its trail."""
+    """The row the ball was in before; that cell is shown as its trail."""
     last_x: jax.Array
+    """The column it was in before."""
     bricks: jax.Array
     """uint32[]: bit 10 (y - 1) + x for the brick at (y, x), rows 1 to 3."""
     strike: jax.Array
@@ -45,9 +46,9 @@ class BreakoutState(NamedTuple):
 
 def brick_at(y: jax.Array, x: jax.Array) -> jax.Array:
     """The bit of the brick at (y, x); 0 for cells outside rows 1 to 3."""
-    place = SIZE * (y - 1) + x
+    index = SIZE * (y - 1) + x
     inside = (y >= 1) & (y <= 3)
-    return jnp.where(inside, jnp.uint32(1) << place.astype(jnp.uint32), jnp.uint32(0))
+    return jnp.where(inside, jnp.uint32(1) << index.astype(jnp.uint32), jnp.uint32(0))
 
 
 def move_paddle(paddle: jax.Array, action: jax.Array) -> jax.Array:

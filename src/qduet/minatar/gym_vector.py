@@ -100,7 +100,7 @@ class MinAtarVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             )
         if seed is not None or self._games is None:
             fresh = self._first(self._keys(seed))
-            self._games = select(mask, fresh, self._games or fresh)
+            self._games = _select(mask, fresh, self._games or fresh)
         else:
             self._games = self._restart(self._games, mask)
         self._observation = np.array(self._observe(self._games))
@@ -124,12 +124,12 @@ class MinAtarVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         """Observations, rewards (float64), terminated, truncated (always False), infos."""
         if self._games is None:
             raise gymnasium.error.ResetNeeded("call reset() before the first step()")
-        out = self._step(self._games, check_actions(self.game, actions, self.num_envs))
+        out = self._step(self._games, _check_actions(self.game, actions, self.num_envs))
         self._games, self._observation = out.games, np.array(out.observation)
         terminated = np.array(out.terminated)
         infos: dict[str, Any] = {}
         if self.autoreset_mode is AutoresetMode.SAME_STEP and terminated.any():
-            infos = final_infos(np.array(out.final_observation), terminated)
+            infos = _final_infos(np.array(out.final_observation), terminated)
         rewards = np.array(out.reward, np.float64)
         nothing = np.zeros(self.num_envs, bool)
         return self._observation.copy(), rewards, terminated, nothing, infos
@@ -150,46 +150,46 @@ def observation_space(num_channels: int) -> gymnasium.spaces.Box:
     return gymnasium.spaces.Box(0, 1, (SIZE, SIZE, num_channels), np.bool_)  # type: ignore[arg-type]
 
 
-def play(env: Environment, games: SeededGame, actions: jax.Array) -> SeededStep:
+def _play(env: Environment, games: SeededGame, actions: jax.Array) -> SeededStep:
     """One step of every game."""
     return jax.vmap(lambda game, action: seeded_game.step(env, game, action))(games, actions)
 
 
-def restart(env: Environment, games: SeededGame, mask: jax.Array) -> SeededGame:
+def _restart(env: Environment, games: SeededGame, mask: jax.Array) -> SeededGame:
     """New episodes for the games in the mask."""
-    return select(mask, jax.vmap(lambda game: seeded_game.next_episode(env, game))(games), games)
+    return _select(mask, jax.vmap(lambda game: seeded_game.next_episode(env, game))(games), games)
 
 
-def next_step(env: Environment, games: SeededGame, actions: jax.Array) -> VectorStep:
+def _next_step(env: Environment, games: SeededGame, actions: jax.Array) -> VectorStep:
     """Games that are over start their next episode, all others make their move."""
     begins = games.over
-    played = play(env, games, actions)
-    after = select(begins, restart(env, games, begins), played.game)
+    played = _play(env, games, actions)
+    after = _select(begins, _restart(env, games, begins), played.game)
     observation = jax.vmap(env.observe)(after.state)
     terminated = played.terminated & ~begins
     return VectorStep(after, observation, played.reward, terminated, observation)
 
 
-def same_step(env: Environment, games: SeededGame, actions: jax.Array) -> VectorStep:
+def _same_step(env: Environment, games: SeededGame, actions: jax.Array) -> VectorStep:
     """All games make their move, and those that end start their next episode at once."""
-    played = play(env, games, actions)
-    after = restart(env, played.game, played.terminated)
+    played = _play(env, games, actions)
+    after = _restart(env, played.game, played.terminated)
     final = jax.vmap(env.observe)(played.game.state)
     observation = jax.vmap(env.observe)(after.state)
     return VectorStep(after, observation, played.reward, played.terminated, final)
 
 
-def no_reset(env: Environment, games: SeededGame, actions: jax.Array) -> VectorStep:
+def _no_reset(env: Environment, games: SeededGame, actions: jax.Array) -> VectorStep:
     """All games that are not over make their move."""
-    played = play(env, games, actions)
+    played = _play(env, games, actions)
     observation = jax.vmap(env.observe)(played.game.state)
     return VectorStep(played.game, observation, played.reward, played.terminated, observation)
 
 
-ADVANCE = {
-    AutoresetMode.NEXT_STEP: next_step,
-    AutoresetMode.SAME_STEP: same_step,
-    AutoresetMode.DISABLED: no_reset,
+_ADVANCE = {
+    AutoresetMode.NEXT_STEP: _next_step,
+    AutoresetMode.SAME_STEP: _same_step,
+    AutoresetMode.DISABLED: _no_reset,
 }
 """How all games move on, by autoreset mode."""
 
@@ -199,13 +199,13 @@ def _compiled(env: Environment, mode: AutoresetMode) -> tuple[Any, Any, Any, Any
     """The jitted first episodes, further episodes, observations and step, shared by instances."""
     return (
         jax.jit(jax.vmap(lambda key: seeded_game.first_episode(env, key))),
-        jax.jit(lambda games, mask: restart(env, games, mask)),
+        jax.jit(lambda games, mask: _restart(env, games, mask)),
         jax.jit(jax.vmap(lambda game: env.observe(game.state))),
-        jax.jit(lambda games, actions: ADVANCE[mode](env, games, actions)),
+        jax.jit(lambda games, actions: _ADVANCE[mode](env, games, actions)),
     )
 
 
-def check_actions(env: Environment, actions: Any, num_envs: int) -> np.ndarray:
+def _check_actions(env: Environment, actions: Any, num_envs: int) -> np.ndarray:
     """The actions as int32[num_envs], or `InputError` that names the first wrong one."""
     array = np.asarray(actions)
     if array.shape != (num_envs,) or not np.issubdtype(array.dtype, np.integer):
@@ -221,7 +221,7 @@ def check_actions(env: Environment, actions: Any, num_envs: int) -> np.ndarray:
     return array.astype(np.int32)
 
 
-def final_infos(observations: np.ndarray, ended: np.ndarray) -> dict[str, Any]:
+def _final_infos(observations: np.ndarray, ended: np.ndarray) -> dict[str, Any]:
     """Gymnasium's entries for games that ended in this step."""
     final = np.full(len(ended), None, dtype=object)
     for i in np.flatnonzero(ended):
@@ -234,7 +234,7 @@ def final_infos(observations: np.ndarray, ended: np.ndarray) -> dict[str, Any]:
     }
 
 
-def select(mask: Any, new: SeededGame, old: SeededGame) -> SeededGame:
+def _select(mask: Any, new: SeededGame, old: SeededGame) -> SeededGame:
     """The games of `new` where the mask [num_envs] says so, else those of `old`."""
 
     def choose(one: jax.Array, other: jax.Array) -> jax.Array:

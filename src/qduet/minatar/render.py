@@ -22,7 +22,7 @@ START, ROTATIONS = 0.5, -1.5
 RESET = "\x1b[0m"
 
 
-def cubehelix(levels: np.ndarray) -> np.ndarray:
+def _cubehelix(levels: np.ndarray) -> np.ndarray:
     """Green's colours for levels in [0, 1]: float[levels, 3]."""
     angle = 2 * np.pi * (START / 3 + ROTATIONS * levels)
     amplitude = levels * (1 - levels) / 2
@@ -37,7 +37,7 @@ def colours(num_channels: int, *, palette: str = "original") -> np.ndarray:
     low, high = PALETTES[palette]
     inner = low + (high - low) * np.linspace(0, 1, num_channels + 2)[1:-1]
     # The scheme is used in 256 levels, as plotting libraries do.
-    return np.rint(255 * cubehelix(np.floor(inner * 256) / 255)).astype(np.uint8)
+    return np.rint(255 * _cubehelix(np.floor(inner * 256) / 255)).astype(np.uint8)
 
 
 def top_channel(observation: np.ndarray) -> np.ndarray:
@@ -82,7 +82,7 @@ def board(
     lines = []
     for row in top_channel(observation):
         if colour:
-            things = {c: f"{background(table[c])}{' ' * width}{RESET}" for c in row if c >= 0}
+            things = {c: f"{_background(table[c])}{' ' * width}{RESET}" for c in row if c >= 0}
         else:
             things = {c: f"{symbols[c]:^{width}}" for c in row if c >= 0}
         # A cell without anything is a dot, so that distances can be seen.
@@ -95,7 +95,7 @@ def board(
 def legend(channels: Sequence[str], *, palette: str = "original", colour: bool = True) -> list[str]:
     """One line for each channel: its colour or letter, and its name."""
     table = colours(len(channels), palette=palette)
-    marks = [f"{background(c)}  {RESET}" for c in table] if colour else list(letters(channels))
+    marks = [f"{_background(c)}  {RESET}" for c in table] if colour else list(letters(channels))
     return [f"{mark} {name}" for mark, name in zip(marks, channels, strict=True)]
 
 
@@ -113,7 +113,7 @@ def ansi(
     return "\n".join(f"{row}  {name}".rstrip() for row, name in zip(rows, names, strict=True))
 
 
-def background(rgb_colour: np.ndarray) -> str:
+def _background(rgb_colour: np.ndarray) -> str:
     """The escape sequence for a background of this colour."""
     red, green, blue = (int(part) for part in rgb_colour)
     return f"\x1b[48;2;{red};{green};{blue}m"

@@ -43,10 +43,10 @@ def row_moves_right(enemies: Enemies, chosen: slots.Set) -> jax.Array:
     return by_row(enemies, chosen & enemies.moves_right) != 0
 
 
-def enemy_trails(enemies: Enemies, places: jax.Array) -> jax.Array:
-    """The cells behind the enemies at `places`, uint32[8]."""
+def enemy_trails(enemies: Enemies, masks: jax.Array) -> jax.Array:
+    """The cells behind the enemies that stand at `masks`, both uint32[8]."""
     moves_right = row_moves_right(enemies, enemies.alive)
-    return jnp.where(moves_right, places >> 1, (places << 1) & FULL_ROW)
+    return jnp.where(moves_right, masks >> 1, (masks << 1) & FULL_ROW)
 
 
 def drawn(thing: Bullet | Diver, x: jax.Array) -> jax.Array:

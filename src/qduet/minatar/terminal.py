@@ -129,7 +129,7 @@ def chosen_action(env: Environment, keys: list[str]) -> int | None:
     return env.actions.index(wanted[-1]) if wanted else None
 
 
-def controls(env: Environment) -> list[str]:
+def _controls(env: Environment) -> list[str]:
     """One line for each action that the game has."""
     return [f"{SHOWN_KEYS[action]:6} {ACTION_NAMES[action]}" for action in env.actions]
 
@@ -163,7 +163,7 @@ def screen(
         observation, env.channels, width=width, height=height, palette=palette, colour=colour
     )
     side = [*render.legend(env.channels, palette=palette, colour=colour)]
-    keys = ["", *controls(env), "enter  new game", "p      pause", "q      quit"]
+    keys = ["", *_controls(env), "enter  new game", "p      pause", "q      quit"]
     side += keys if large else []
     side += [""] * (len(cells) - len(side))
     edge = "─" * (10 * width)

@@ -104,7 +104,7 @@ class OriginalModel:
         self.actions: tuple[int, ...] = GAMES[game].MINIMAL_ACTIONS
         self.is_freeway = game == "Freeway"
         self.draws = AllPaths()
-        self.sticky = Fixed()
+        self.sticky = _Fixed()
         self.env.random, self.env.env.random = self.sticky, self.draws
 
     def _paths(self, seen: np.ndarray | None) -> Iterator[None]:
@@ -123,13 +123,13 @@ class OriginalModel:
         starts = []
         for _ in self._paths(seen):
             self.env.reset()
-            state = PossibleState(copied(snapshot(self.env.env)), 0)
+            state = PossibleState(_copied(_snapshot(self.env.env)), 0)
             starts.append(PossibleStep(state, Shown(self.env.state(), 0.0, False)))
         return starts
 
     def restore(self, state: PossibleState) -> None:
         """Puts the original into this state."""
-        self.env.env.__dict__.update(copied(state.game))
+        self.env.env.__dict__.update(_copied(state.game))
         self.env.last_action = state.last_action
 
     def steps(self, state: PossibleState, action: int, seen: np.ndarray) -> Iterator[PossibleStep]:
@@ -140,7 +140,7 @@ class OriginalModel:
                 self.restore(state)
                 self.sticky.value = 0.0 if sticky else 0.99
                 reward, terminated = self.env.act(chosen)
-                after = PossibleState(snapshot(self.env.env), int(self.env.last_action))
+                after = PossibleState(_snapshot(self.env.env), int(self.env.last_action))
                 shown = Shown(self.env.state(), float(reward), bool(terminated))
                 yield PossibleStep(after, shown, sticky, state.cleared)
 
@@ -157,7 +157,7 @@ class OriginalModel:
             self.sticky.value = 0.99
             if self.env.act(executed)[1]:
                 return False
-            after = PossibleState(snapshot(self.env.env), int(self.env.last_action))
+            after = PossibleState(_snapshot(self.env.env), int(self.env.last_action))
             if depth and not any(
                 self.survives(after, further, depth - 1, whatever_sticks=whatever_sticks)
                 for further in self.preferred(after)
@@ -170,7 +170,7 @@ class OriginalModel:
         return sorted(range(len(self.actions)), key=lambda a: self.actions[a] != state.last_action)
 
 
-class Fixed:
+class _Fixed:
     """A random source for the sticky draw alone."""
 
     value = 0.99
@@ -195,7 +195,7 @@ def read_cars(seen: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
     return speeds, rightwards
 
 
-def copied(attributes: dict[str, Any]) -> dict[str, Any]:
+def _copied(attributes: dict[str, Any]) -> dict[str, Any]:
     """The attributes, with arrays and lists (of lists) of their own."""
 
     def copy(value: Any) -> Any:
@@ -208,7 +208,7 @@ def copied(attributes: dict[str, Any]) -> dict[str, Any]:
     return {name: copy(value) for name, value in attributes.items()}
 
 
-def snapshot(game: Any) -> dict[str, Any]:
+def _snapshot(game: Any) -> dict[str, Any]:
     """Everything about the game that a step may change; not copied, for `restore` copies."""
     return {name: value for name, value in vars(game).items() if name not in CONSTANT}
 

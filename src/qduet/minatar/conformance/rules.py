@@ -64,12 +64,12 @@ class Measured(NamedTuple):
     """Random play of the original."""
 
 
-def judged(conforms: bool, evidence: str) -> tuple[Verdict, str]:
+def _judged(conforms: bool, evidence: str) -> tuple[Verdict, str]:
     """The verdict of a rule that could be checked."""
     return (Verdict.CONFORMS if conforms else Verdict.DIFFERS), evidence
 
 
-def not_checked(why: str) -> tuple[Verdict, str]:
+def _not_checked(why: str) -> tuple[Verdict, str]:
     """The verdict of a rule that could not be checked."""
     return Verdict.NOT_CHECKED, why
 
@@ -77,7 +77,7 @@ def not_checked(why: str) -> tuple[Verdict, str]:
 def action_set(measured: Measured) -> tuple[Verdict, str]:
     """As many actions as the original's minimal set; `transitions` shows what they do."""
     expected = len(GAMES[measured.game].MINIMAL_ACTIONS)
-    return judged(
+    return _judged(
         measured.num_actions == expected, f"{measured.num_actions} actions, original {expected}"
     )
 
@@ -86,30 +86,30 @@ def observation(measured: Measured) -> tuple[Verdict, str]:
     """bool[10, 10, channels]."""
     expected = (10, 10, len(GAMES[measured.game].CHANNELS))
     same = measured.shape == expected and measured.dtype == "bool"
-    return judged(same, f"{measured.dtype}{list(measured.shape)}, original bool{list(expected)}")
+    return _judged(same, f"{measured.dtype}{list(measured.shape)}, original bool{list(expected)}")
 
 
 def start(measured: Measured) -> tuple[Verdict, str]:
     """Episodes begin as the original's can."""
     wrong = measured.tally.wrong_starts
     if wrong:
-        return judged(False, f"{len(wrong)} impossible; first: {wrong[0]}")
-    return judged(True, f"{measured.tally.episodes + 1} starts, all possible in the original")
+        return _judged(False, f"{len(wrong)} impossible; first: {wrong[0]}")
+    return _judged(True, f"{measured.tally.episodes + 1} starts, all possible in the original")
 
 
 def transitions(measured: Measured) -> tuple[Verdict, str]:
     """Every step's picture, reward and end is one the original can produce."""
     tally = measured.tally
     if not tally.steps:
-        return not_checked("no episode began as the original's do")
+        return _not_checked("no episode began as the original's do")
     if tally.impossible:
         count = f"{len(tally.impossible)} of {tally.steps} steps impossible in the original"
-        kinds = ", ".join(f"{times} × {what}" for what, times in most_common(tally.impossible))
-        return judged(False, f"{count} ({kinds}); first: {tally.impossible[0]}")
-    return judged(True, f"{tally.steps} steps in {tally.episodes} episodes, all possible")
+        kinds = ", ".join(f"{times} × {what}" for what, times in _most_common(tally.impossible))
+        return _judged(False, f"{count} ({kinds}); first: {tally.impossible[0]}")
+    return _judged(True, f"{tally.steps} steps in {tally.episodes} episodes, all possible")
 
 
-def most_common(differences: list[Difference]) -> list[tuple[str, int]]:
+def _most_common(differences: list[Difference]) -> list[tuple[str, int]]:
     """The three most frequent kinds of difference, wherever on the board they are."""
     kinds = (re.sub(r" at row \d+, column \d+", "", one.what) for one in differences)
     return Counter(kinds).most_common(3)
@@ -121,30 +121,32 @@ def sticky_actions(measured: Measured) -> tuple[Verdict, str]:
 
     repeated, total = measured.tally.repeated, measured.tally.repeated + measured.tally.as_chosen
     if total < 50:
-        return not_checked(f"only {total} steps could tell")
+        return _not_checked(f"only {total} steps could tell")
     p_value = float(binomtest(repeated, total, STICKY).pvalue)
     evidence = f"{repeated} of {total} actions repeated ({repeated / total:.3f}); p = {p_value:.2g}"
-    return judged(p_value > LEVEL, evidence)
+    return _judged(p_value > LEVEL, evidence)
 
 
 def last_action_survives(measured: Measured) -> tuple[Verdict, str]:
     """A new episode's first action may be the last one of the episode before."""
     kept, cleared = measured.tally.kept, measured.tally.cleared
     evidence = f"survived {kept} times, cleared {cleared} times"
-    return judged(cleared == 0, evidence) if kept + cleared else not_checked("no step could tell")
+    return _judged(cleared == 0, evidence) if kept + cleared else _not_checked("no step could tell")
 
 
 def no_time_limit(measured: Measured) -> tuple[Verdict, str]:
     """Episodes end when the game is over, and never for another reason."""
     tally, lengths = measured.tally, measured.played.lengths
     if tally.truncated:
-        return judged(False, f"truncated {len(tally.truncated)} times; first: {tally.truncated[0]}")
+        return _judged(
+            False, f"truncated {len(tally.truncated)} times; first: {tally.truncated[0]}"
+        )
     if measured.played.truncated.any():
         cut = lengths[measured.played.truncated]
-        return judged(False, f"{len(cut)} episodes of random play cut, at {cut.min()} steps")
+        return _judged(False, f"{len(cut)} episodes of random play cut, at {cut.min()} steps")
     longest = max(tally.longest, int(lengths.max()))
     evidence = f"longest episode {longest} steps, none truncated"
-    return judged(True, evidence) if longest >= LONG else not_checked(evidence)
+    return _judged(True, evidence) if longest >= LONG else _not_checked(evidence)
 
 
 def freeway_length(measured: Measured) -> tuple[Verdict, str]:
@@ -156,29 +158,29 @@ def freeway_length(measured: Measured) -> tuple[Verdict, str]:
     else:
         how = "truncated" if played.truncated.any() else "not ended"
     same = lengths == [FREEWAY_LENGTH] and how == "terminated"
-    return judged(same, f"lengths {lengths}, {how}; original {FREEWAY_LENGTH}, terminated")
+    return _judged(same, f"lengths {lengths}, {how}; original {FREEWAY_LENGTH}, terminated")
 
 
 def random_return(measured: Measured) -> tuple[Verdict, str]:
     """Returns of random play are distributed as the original's."""
-    return same_distribution(measured.played.returns, measured.original.returns)
+    return _same_distribution(measured.played.returns, measured.original.returns)
 
 
 def random_length(measured: Measured) -> tuple[Verdict, str]:
     """Lengths of random play are distributed as the original's."""
-    return same_distribution(measured.played.lengths, measured.original.lengths)
+    return _same_distribution(measured.played.lengths, measured.original.lengths)
 
 
-def same_distribution(port: np.ndarray, original: np.ndarray) -> tuple[Verdict, str]:
+def _same_distribution(port: np.ndarray, original: np.ndarray) -> tuple[Verdict, str]:
     """A two-sample Kolmogorov-Smirnov test; for numbers with ties it is conservative."""
     from scipy.stats import ks_2samp
 
     p_value = float(ks_2samp(port, original, method="asymp").pvalue)
-    evidence = f"{mean_text(port)}, original {mean_text(original)}; KS p = {p_value:.2g}"
-    return judged(p_value > LEVEL, evidence)
+    evidence = f"{_mean_text(port)}, original {_mean_text(original)}; KS p = {p_value:.2g}"
+    return _judged(p_value > LEVEL, evidence)
 
 
-def mean_text(sample: np.ndarray) -> str:
+def _mean_text(sample: np.ndarray) -> str:
     """Mean and standard error: ``0.39 ± 0.012``."""
     error = sample.std(ddof=1) / math.sqrt(len(sample))
     return f"{sample.mean():.3g} ± {error:.2g}"

@@ -101,9 +101,9 @@ class Tracker:
         made = 0
         while made < limit and states:
             if self.step == 0 and policy is not policies.noop:
-                action = revealing_action(self.model, states, rng)
+                action = _revealing_action(self.model, states, rng)
             else:
-                action = choose(self.model, states, rng, policy, LOOKAHEAD[self.game])
+                action = _choose(self.model, states, rng, policy, LOOKAHEAD[self.game])
             frame = self.played.step(np.array([action]))
             made, self.step = made + 1, self.step + 1
             terminated, truncated = bool(frame.terminated[0]), bool(frame.truncated[0])
@@ -129,7 +129,7 @@ class Tracker:
         shown = Shown(observation, 0.0, False)
         fitting = [start.after for start in starts if start.shown.equals(shown)]
         if not fitting:
-            what = describe(starts, shown, self.channels)
+            what = _describe(starts, shown, self.channels)
             self.tally.wrong_starts.append(self._difference(what))
         last_actions = {state.last_action for state in before} or {0}
         return [
@@ -148,7 +148,7 @@ class Tracker:
         ]
         fitting = [step for step in possible if step.shown.equals(shown)]
         if not fitting:
-            what = describe(possible, shown, self.channels)
+            what = _describe(possible, shown, self.channels)
             self.tally.impossible.append(self._difference(what))
             return []
         self._count(states, fitting, action)
@@ -170,7 +170,7 @@ class Tracker:
             self.tally.as_chosen += sticky == {False}
 
 
-def choose(
+def _choose(
     model: OriginalModel,
     states: list[PossibleState],
     rng: np.random.Generator,
@@ -193,7 +193,7 @@ def choose(
     return order[0]
 
 
-def revealing_action(
+def _revealing_action(
     model: OriginalModel, states: list[PossibleState], rng: np.random.Generator
 ) -> int:
     """An episode's first action: neither noop nor the last one, so that a replaced one shows."""
@@ -202,7 +202,7 @@ def revealing_action(
     return int(rng.choice(good or range(len(model.actions))))
 
 
-def describe(possible: list[PossibleStep], shown: Shown, channels: tuple[str, ...]) -> str:
+def _describe(possible: list[PossibleStep], shown: Shown, channels: tuple[str, ...]) -> str:
     """How the port's step differs from the nearest one of the original."""
     if not possible or possible[0].shown.observation.shape != shown.observation.shape:
         return "the observation cannot be read as one of the original's"
