@@ -57,14 +57,15 @@ def run(args: argparse.Namespace) -> int:
 
 def check(args: argparse.Namespace) -> list[str]:
     """The games to examine, or `InputError`."""
-    from qduet.minatar import GAMES
+    from qduet.minatar.registry import GAMES, minatar_game
 
-    by_lower = {name.lower(): name for name in GAMES}
-    chosen = args.game or list(GAMES)
-    for name in chosen:
-        if name.replace("_", "").lower() not in by_lower:
+    games = []
+    for name in args.game or GAMES:
+        game = minatar_game(name)
+        if game is None:
             raise unknown_name("game", name, GAMES)
-    return [by_lower[name.replace("_", "").lower()] for name in chosen]
+        games.append(game)
+    return games
 
 
 def document(port: "Port", findings: "list[Finding]", args: argparse.Namespace) -> dict[str, Any]:

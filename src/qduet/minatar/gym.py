@@ -21,7 +21,7 @@ from qduet.minatar.gym_vector import MinAtarVectorEnv, observation_space
 from qduet.minatar.registry import ENV_IDS, make
 from qduet.minatar.seeded_game import SeededGame
 
-__all__ = ["MinAtarEnv", "MinAtarVectorEnv", "register"]
+__all__ = ["MinAtarEnv", "MinAtarVectorEnv"]
 
 
 class MinAtarEnv(gymnasium.Env[np.ndarray, np.integer]):
@@ -116,17 +116,10 @@ def _compiled(game: Environment) -> tuple[Any, Any, Any]:
     return first, following, step
 
 
-def register() -> None:
-    """Registers the ten ids; importing this module has done so, and twice does no harm."""
-    for env_id in ENV_IDS:
-        name = env_id.replace("MinAtar/", "qduet/")
-        if name not in gymnasium.registry:
-            gymnasium.register(
-                name,
-                entry_point="qduet.minatar.gym:MinAtarEnv",
-                vector_entry_point="qduet.minatar.gym:MinAtarVectorEnv",
-                kwargs={"env_id": env_id},
-            )
-
-
-register()
+for env_id in ENV_IDS:
+    gymnasium.register(
+        env_id.replace("MinAtar/", "qduet/"),
+        entry_point="qduet.minatar.gym:MinAtarEnv",
+        vector_entry_point="qduet.minatar.gym:MinAtarVectorEnv",
+        kwargs={"env_id": env_id},
+    )

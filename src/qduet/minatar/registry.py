@@ -59,7 +59,7 @@ def register(env_id: str, game: Environment, *, sticky_probability: float = 0.0)
         raise InputError(
             f"environment id '{env_id}' must be of letters, digits and _ . - /, such as Catch-v0"
         )
-    if _minatar_id(env_id) or _minatar_game(game_of(env_id)):
+    if _minatar_id(env_id) or minatar_game(game_of(env_id)):
         raise InputError(f"'{env_id}' is a name of MinAtar's; choose another one for yours")
     game = check_game(env_id, game)
     wrap(game, actions=game.actions, sticky_probability=sticky_probability)
@@ -106,15 +106,15 @@ def canonical_id(env_id: str) -> str:
     return full_id
 
 
-def _minatar_game(name: str) -> str | None:
-    """MinAtar's game of this name: ``SpaceInvaders`` for ``space_invaders``."""
+def minatar_game(name: str) -> str | None:
+    """MinAtar's game of this name: ``SpaceInvaders`` for ``space_invaders``; None if none is."""
     return {game.lower(): game for game in GAMES}.get(name.replace("_", "").lower())
 
 
 def _minatar_id(env_id: str) -> str | None:
     for spelling in _SPELLINGS:
         match = re.fullmatch(spelling, env_id.strip().lower())
-        game = _minatar_game(match["game"]) if match else None
+        game = minatar_game(match["game"]) if match else None
         if match and game:
             version = match.groupdict().get("version") or "1"
             return f"MinAtar/{game}-v{version}"
