@@ -89,10 +89,9 @@ def test_a_reward_comes_unchanged_to_evaluation_and_recording(tmp_path):
 
 def test_a_reward_comes_unchanged_to_the_player(capsys):
     paying("Played-v0", REWARD)
-    options = play.Options("Played-v0", 8, None, 0, False, None, "bright", False)
-    game = play.Game(options)
+    game = play.Game(make("Played-v0", auto_reset=False), seed=0, keep_frames=False)
     game.step(1)
-    assert (game.points, game.best, game.over) == (REWARD, REWARD, True)
+    assert (game.score, game.best, game.over) == (REWARD, REWARD, True)
     assert "score 200.3   best 200.3" in game.title()
 
 
