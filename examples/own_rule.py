@@ -20,8 +20,7 @@ import numpy as np
 
 from qduet import stats
 from qduet.paper.figures import FIGURES
-from qduet.show.figures.style import save
-from qduet.show.figures.tabular import tabular_figure
+from qduet.show import draw, save, tabular_chart
 from qduet.tabular import (
     Results,
     Rule,
@@ -55,8 +54,8 @@ def shared_rdq(share: float) -> Rule:
 def run_and_draw(experiment: TabularExperiment, rules: dict[str, Rule], out: Path) -> Results:
     """Runs what is not in `out` yet, and draws all of it."""
     results = run(experiment, out, extra_rules=rules)
-    figure = tabular_figure(results, summarise_all(results))
-    print("drawn:", *save(figure, out / f"{experiment.figure}-own-rule"))
+    chart = tabular_chart(results, summarise_all(results))
+    print("drawn:", *save(draw(chart), out / f"{experiment.figure}-own-rule"))
     return results
 
 

@@ -13,7 +13,8 @@ from pages import read
 from qduet.cli import main
 from qduet.results import runs
 from qduet.results.comparison import Collection, Curves, Resampling, summarise
-from qduet.show.figures.comparison import figures, learning_curves
+from qduet.show.charts.comparison import comparison_charts, learning_curves
+from qduet.show.figures import draw
 
 
 def write(directory, labels=("rdq", "dqn"), seeds=(0, 1, 2), game="Breakout", **settings):
@@ -133,11 +134,11 @@ def test_figures_are_drawn(tmp_path, capsys, seeds):
 def test_few_evaluations_are_marked(count, marker):
     curves = Curves(np.arange(2), np.arange(2.0 * count).reshape(2, count))
     collection = Collection("return_mean", np.arange(count), {("Breakout", "rdq"): curves})
-    drawn = figures(collection, summarise(collection, Resampling(resamples=100)))
+    charts = comparison_charts(collection, summarise(collection, Resampling(resamples=100)))
     for stem in ("learning_curves", "sample_efficiency"):
-        axes = drawn[stem].axes[0]
-        assert [line.get_marker() or "" for line in axes.get_lines()] == [marker]
-        assert ("dots: evaluations" in axes.get_xlabel()) == bool(marker)
+        (panel,) = charts[stem].panels
+        assert [series.marker for series in panel.series] == [marker]
+        assert ("dots: evaluations" in panel.x.label) == bool(marker)
 
 
 @pytest.mark.parametrize(("seeds", "within"), [(2, True), (30, False)])
@@ -146,9 +147,9 @@ def test_the_bands_of_few_seeds_do_not_dwarf_the_curves(seeds, within):
     values = np.linspace(8.0, 12.0, seeds)[:, None] + np.array([0.0, 2.0, 10.0])
     curves = {("Breakout", "mine"): Curves(np.arange(seeds), values)}
     collection = Collection("return_mean", np.array([0, 10, 20]), curves)
-    figure = learning_curves(collection)
+    figure = draw(learning_curves(collection))
     low, high = figure.axes[0].get_ylim()
-    title = figure.get_suptitle()
+    title = " ".join(figure.get_suptitle().split())
     if within:
         assert (low, high) == pytest.approx((8 - 0.05 * 14, 22 + 0.05 * 14))
         assert "cut at the range of the seeds" in title

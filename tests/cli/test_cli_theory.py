@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from qduet.cli import main
-from qduet.show.figures import theory as figures
-from qduet.show.figures.style import rendered
+from qduet.show.charts import theory
+from qduet.show.charts.figure1 import bootstrap_norms, diagrams
+from qduet.show.figures import draw, draw_diagrams, rendered
 from qduet.tabular.mdp import four_state
 from qduet.theory import CLAIMS, load_problem, problem_of, random_problem
 from qduet.theory.check import conclude, equal
@@ -125,9 +126,7 @@ def test_bad_input_is_one_line_and_code_2(refused, arguments, message):
 def test_figure_1_has_the_arrows_of_the_paper():
     problem = problem_of(four_state("qvmax", 4, 0.9))
     arrows = lambda name: {
-        pair: round(norm, 9)
-        for pair, norm in figures.bootstrap_norms(name, problem).items()
-        if norm > 0
+        pair: round(norm, 9) for pair, norm in bootstrap_norms(name, problem).items() if norm > 0
     }
     assert arrows("qv_learning") == {("V", "V"): 0.9, ("V", "Q"): 0.9}
     assert arrows("qvmax") == {("V", "Q"): 0.9, ("Q", "V"): 0.9}
@@ -138,20 +137,20 @@ def test_figure_1_has_the_arrows_of_the_paper():
 
 
 @pytest.mark.parametrize(
-    "draw",
+    "figure",
     [
-        figures.figure1,
-        lambda: figures.figure4(steps=60),
-        lambda: figures.rates_figure(steps=80, seeds=1),
-        lambda: figures.ring_figure(steps=200, seeds=1),
+        lambda: draw_diagrams(diagrams()),
+        lambda: draw(theory.figure4_chart(steps=60)),
+        lambda: draw(theory.rates_chart(steps=80, seeds=1)),
+        lambda: draw(theory.ring_chart(steps=200, seeds=1)),
     ],
     ids=["figure1", "figure4", "rates", "ring"],
 )
-def test_figures_are_drawn(draw):
-    first = rendered(draw())
+def test_figures_are_drawn(figure):
+    first = rendered(figure())
     assert first["png"].startswith(b"\x89PNG")
     assert len(first["svg"]) > 5_000
 
 
 def test_a_figure_is_the_same_bytes_each_time():
-    assert rendered(figures.figure1()) == rendered(figures.figure1())
+    assert rendered(draw_diagrams(diagrams())) == rendered(draw_diagrams(diagrams()))

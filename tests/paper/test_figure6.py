@@ -12,7 +12,7 @@ from qduet.cli import main
 from qduet.paper.admission import admit
 from qduet.paper.overall import aggregates, collections
 from qduet.results import published, runs
-from qduet.show.figures.minatar import curves_figure, figures, summary_figure
+from qduet.show.charts.figure6 import curves_chart, figure6_charts, summary_chart
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results" / "figure6"
@@ -31,21 +31,22 @@ def band(path, game, agent, column):
     mean = np.array([np.mean(by_step[step]) for step in steps])
     quantile = lambda values: scipy.stats.t.ppf(0.975, len(values) - 1)
     half = [scipy.stats.sem(by_step[step]) * quantile(by_step[step]) for step in steps]
-    return np.array(steps) / 1e6, mean, np.array(half)
+    return np.array(steps), mean, np.array(half)
 
 
-def panel(figure, game):
-    (axes,) = [a for a in figure.axes if a.get_title().startswith(published.title(game))]
-    return axes
+def panel(chart, game):
+    (found,) = [p for p in chart.panels if p.title.startswith(published.title(game))]
+    return found
 
 
-def lines(axes):
-    return {line.get_gid(): line for line in axes.get_lines() if line.get_gid()}
-
-
-def bands(axes):
-    """The (lowest, highest) y of every shaded band."""
-    return [tuple(c.get_paths()[0].vertices[:, 1].round(6)) for c in axes.collections]
+def lines(panel):
+    """The series of a panel by whose they are and by agent."""
+    names = {"": "ours", "published": "published"}
+    return {
+        f"{'uncentred' if s.detail else names[s.kind]}-{s.group}": s
+        for s in panel.series
+        if s.line != ""
+    }
 
 
 def has_advantages(path):
@@ -62,14 +63,14 @@ def check_uncentred(line, path, game):
                 mean_adv = float(row.get("mean_adv", row["mean_adv_abs"]))
                 value = float(row["q_overestimation"]) + mean_adv
                 sums.setdefault(int(row["step"]), []).append(value)
-    np.testing.assert_allclose(line.get_xdata(), np.array(sorted(sums)) / 1e6)
+    np.testing.assert_allclose(line.x, sorted(sums))
     want = [np.mean(sums[step]) for step in sorted(sums)]
-    np.testing.assert_allclose(line.get_ydata(), want, rtol=1e-6)
+    np.testing.assert_allclose(line.y, want, rtol=1e-6)
 
 
-def check_curves(figure, directories, column):
+def check_curves(chart, directories, column):
     for game in published.GAMES:
-        drawn = lines(panel(figure, game))
+        drawn = lines(panel(chart, game))
         sources = {"published": PUBLISHED}
         if game in directories:
             sources["ours"] = directories[game] / "evaluations.csv"
@@ -79,30 +80,25 @@ def check_curves(figure, directories, column):
             check_uncentred(dotted, sources["ours"], game)
         else:
             assert dotted is None
-        shaded = {height for band in bands(panel(figure, game)) for height in band}
         for whose, path in sources.items():
             for agent in published.AGENTS:
                 x, mean, half = band(path, game, agent, column)
                 line = drawn[f"{whose}-{agent}"]
-                np.testing.assert_allclose(line.get_xdata(), x)
-                np.testing.assert_allclose(line.get_ydata(), mean, rtol=1e-6, atol=1e-9)
-                edges = np.array(sorted(shaded))
-                for edge in (mean - half, mean + half):
-                    distance = abs(edges[:, None] - edge[None]).min(axis=0)
-                    assert (distance < 1e-5 * max(1, abs(edge).max())).all()
+                np.testing.assert_allclose(line.x, x)
+                np.testing.assert_allclose(line.y, mean, rtol=1e-6, atol=1e-9)
+                np.testing.assert_allclose(line.low, mean - half, rtol=1e-5, atol=1e-5)
+                np.testing.assert_allclose(line.high, mean + half, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("column", ["return_mean", "q_overestimation"])
 def test_the_repository_figure_is_drawn_from_its_files(column):
     there = admit([RESULTS]) if any(RESULTS.glob("*/config.json")) else []
-    check_curves(curves_figure(there, column), {r.game: r.directory for r in there}, column)
+    check_curves(curves_chart(there, column), {r.game: r.directory for r in there}, column)
 
 
 @pytest.mark.parametrize("column", ["return_mean", "q_overestimation"])
 def test_what_is_known_of_published_values_stands_beside_them(column):
-    (text,) = curves_figure([], column).axes[-1].texts
-    told = " ".join(text.get_text().split())
-    assert ("V + A, not of Q" in told) == (column == "q_overestimation")
+    assert ("V + A, not of Q" in curves_chart([], column).about) == (column == "q_overestimation")
 
 
 @pytest.mark.parametrize("games", [(), ("Breakout",), published.GAMES])
@@ -111,14 +107,12 @@ def test_any_of_the_games_may_be_there(tmp_path, games):
     for game in games:
         planted.game(tmp_path / game, game, generator)
     there = admit([tmp_path]) if games else []
-    figure = curves_figure(there, "return_mean")
-    check_curves(figure, {game: tmp_path / game for game in games}, "return_mean")
+    chart = curves_chart(there, "return_mean")
+    check_curves(chart, {game: tmp_path / game for game in games}, "return_mean")
     for game in published.GAMES:
-        told = panel(figure, game).get_title()
-        assert ("published only" in told) == (game not in games)
-    texts = [text.get_text() for text in figure.axes[-1].texts]
+        assert ("published only" in panel(chart, game).title) == (game not in games)
     told = f"Ours: {len(games)} of 5 games" if len(games) < 5 else "Ours: 30 seeds each."
-    assert any(told in text for text in texts)
+    assert told in chart.about
 
 
 def test_the_summary_is_over_the_same_games_for_both(tmp_path):
@@ -127,7 +121,7 @@ def test_the_summary_is_over_the_same_games_for_both(tmp_path):
         planted.game(tmp_path / game, game, generator)
     ours, theirs = collections(admit([tmp_path]))
     assert ours.games == theirs.games == ("Breakout", "Seaquest")
-    left, centre, right = summary_figure(ours, theirs).axes
+    left, centre, right = summary_chart(ours, theirs).panels
     scores = [
         published.scores(game, "rdq").values[:, -1]
         / published.scores(game, "dqn").values[:, -1].mean()
@@ -135,10 +129,10 @@ def test_the_summary_is_over_the_same_games_for_both(tmp_path):
     ]
     drawn = lines(left)["published-rdq"]
     expected = scipy.stats.trim_mean(np.concatenate(scores), 0.25)
-    assert drawn.get_ydata()[-1] == pytest.approx(expected)
-    tau, share = lines(right)["published-rdq"].get_data()
+    assert drawn.y[-1] == pytest.approx(expected)
+    profile = lines(right)["published-rdq"]
     pooled = np.concatenate(scores)
-    np.testing.assert_allclose(share, [(pooled > t).mean() for t in tau])
+    np.testing.assert_allclose(profile.y, [(pooled > t).mean() for t in profile.x])
     chance = np.mean(
         [
             scipy.stats.mannwhitneyu(
@@ -149,7 +143,10 @@ def test_the_summary_is_over_the_same_games_for_both(tmp_path):
             for game in theirs.games
         ]
     )
-    assert lines(centre)["published-rdq-dqn"].get_xdata()[0] == pytest.approx(chance)
+    row = [name.replace("\n", " ") for name in centre.y.names].index("RDQ over DQN")
+    height = centre.y.ticks[row]
+    (mark,) = [s for s in centre.series if s.line == "" and s.kind and abs(s.y[0] - height) < 0.5]
+    assert mark.x[0] == pytest.approx(chance)
 
 
 def test_the_later_agent_is_named_first():
@@ -161,10 +158,10 @@ def test_the_later_agent_is_named_first():
 
 def test_runs_of_a_million_steps_are_drawn_up_to_there(tmp_path):
     planted.game(tmp_path, "Breakout", np.random.default_rng(1), steps=MILLION)
-    drawn = figures(admit([tmp_path]))
+    drawn = figure6_charts(admit([tmp_path]))
     line = lines(panel(drawn["figure6"], "Breakout"))["ours-rdq"]
-    np.testing.assert_allclose(line.get_xdata(), [0, 1])
-    assert "step 1,000,000" in drawn["figure6-summary"].get_suptitle()
+    np.testing.assert_allclose(line.x, [0, MILLION])
+    assert "step 1,000,000" in drawn["figure6-summary"].title
 
 
 def test_runs_that_end_between_published_steps_are_summed_up_at_the_last_one(tmp_path):
@@ -187,7 +184,7 @@ def test_games_without_a_common_agent_have_no_summary(tmp_path):
     ours, theirs = collections(admit([tmp_path]))
     assert ours is None
     assert theirs.games == published.GAMES
-    assert set(figures(admit([tmp_path]))) == {
+    assert set(figure6_charts(admit([tmp_path]))) == {
         "figure6",
         "figure6-summary",
         "figure6-overestimation",

@@ -3,7 +3,7 @@ import pytest
 
 from qduet.paper.figures import FIGURES
 from qduet.paper.findings import _NAMES, _scatter, findings
-from qduet.show.figures.style import LABELS
+from qduet.show import names
 from qduet.tabular.rules import RULES
 from qduet.tabular.running import Results
 from qduet.tabular.summary import summarise_all
@@ -43,7 +43,7 @@ def made_up(figure, level, rates=None, diverged=(), scatter=None):
 
 
 def test_rules_are_called_what_they_are_called_in_figures():
-    assert _NAMES.items() <= LABELS.items()
+    assert _NAMES.items() <= {rule: name for rule, (name, _) in names.RULES.items()}.items()
 
 
 def verdict(verdicts, words):

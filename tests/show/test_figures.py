@@ -1,28 +1,16 @@
 import dataclasses
 import itertools
-import json
 import re
 
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from qduet.paper.figures import FIGURES
-from qduet.results.published import AGENTS
-from qduet.show.figures.drawn import drawn, save_data
-from qduet.show.figures.style import (
-    COLOURS,
-    LABELS,
-    cut_axis,
-    in_percent,
-    look_of,
-    look_of_rule,
-    rendered,
-)
-from qduet.show.figures.tabular import tabular_figure
-from qduet.show.report.palette import pair
-from qduet.tabular.rules import RULES
+from qduet.show.chart import Axis, Chart, Panel, Series
+from qduet.show.charts.tabular import tabular_chart
+from qduet.show.figures import draw, rendered
+from qduet.show.names import RULES, rule_styles
 from qduet.tabular.running import run
 from qduet.tabular.summary import summarise_all
 
@@ -31,6 +19,10 @@ from qduet.tabular.summary import summarise_all
 def results(tmp_path_factory):
     experiment = dataclasses.replace(FIGURES["figure3"].small(), seeds=4, steps=200)
     return run(experiment, tmp_path_factory.mktemp("figure"))
+
+
+def tabular_figure(results, summary):
+    return draw(tabular_chart(results, summary))
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +41,7 @@ def test_left_panel_shows_the_mean_curve_at_the_best_step_size(results, figure):
         percent = results.curves[18][name].percent
         best = percent.mean(axis=(0, 2)).argmin()
         np.testing.assert_allclose(line.get_ydata(), percent[:, best].mean(axis=0), rtol=1e-5)
-        assert line.get_color() == COLOURS[name]
+        assert line.get_color() == RULES[name][1]
 
 
 def test_centre_panel_has_a_dashed_line_at_each_minimum(results, figure):
@@ -73,9 +65,9 @@ def test_a_held_out_auc_outside_the_panel_is_shown_at_its_edge(results, far):
     right = tabular_figure(results, summary).axes[2]
     _, top = right.get_ylim()
     assert top < 150
-    triangles = [line for line in right.lines if line.get_marker() == "^"]
+    triangles = [line for line in right.lines if line.get_marker() == "^" and len(line.get_xdata())]
     assert [(*line.get_xdata(), *line.get_ydata()) for line in triangles] == [(18, top)]
-    crosses = [line for line in right.lines if line.get_marker() == "x"]
+    crosses = [line for line in right.lines if line.get_marker() == "x" and len(line.get_xdata())]
     assert sorted(len(line.get_xdata()) for line in crosses) == [1, 2, 2]
 
 
@@ -125,7 +117,7 @@ def test_where_runs_diverge_the_line_of_step_sizes_ends(results):
     curves.diverged_at[0, 2] = 200
     axes = tabular_figure(coarse, summarise_all(coarse)).axes[1]
     lines = [line for line in axes.lines if len(line.get_xdata()) == 3]
-    (line,) = [line for line in lines if line.get_color() == COLOURS["qvmax"]]
+    (line,) = [line for line in lines if line.get_color() == RULES["qvmax"][1]]
     np.testing.assert_array_equal(np.isfinite(line.get_ydata()), [True, True, False])
 
 
@@ -137,8 +129,8 @@ def test_a_best_step_size_at_the_edge_of_the_grid_is_told_in_the_legend(results)
         figure = tabular_figure(coarse, summarise_all(coarse))
         return [text.get_text() for text in figure.legends[0].get_texts()]
 
-    assert legend([0.2, 0.4, 0.8])[0] == "Q-learning (α = 0.8, edge of the grid)"
-    assert legend([0.25, 0.5, 1.0])[0] == "Q-learning (α = 1)"
+    assert legend([0.2, 0.4, 0.8])[0] == "Q-learning (α = 0.8000, edge of the grid)"
+    assert legend([0.25, 0.5, 1.0])[0] == "Q-learning (α = 1.0000)"
 
 
 def test_the_legend_names_the_marks_that_are_drawn(results):
@@ -172,12 +164,21 @@ def test_every_axis_has_a_label_and_every_rule_a_legend(results, figure):
         assert axes.get_xlabel()
         assert axes.get_ylabel()
     legend = " ".join(text.get_text() for text in figure.legends[0].get_texts())
-    assert all(LABELS[name] in legend for name in results.rules)
+    assert all(RULES[name][0] in legend for name in results.rules)
+
+
+def drawn_panel(y, *series):
+    """The axes of a chart of one panel."""
+    panel = Panel("", Axis("x"), y, tuple(series))
+    return draw(Chart("", rule_styles(("qvmax",)), (panel,))).axes[0]
+
+
+def line_of(values, **options):
+    return Series("qvmax", np.arange(len(values)), np.asarray(values, float), **options)
 
 
 def test_ticks_in_percent_say_where_they_are():
-    axis = Figure().subplots().yaxis
-    in_percent(axis)
+    axis = drawn_panel(Axis("y", percent=True), line_of([1, 2])).yaxis
     values = [0, 0.1 + 0.2, 2.5, 7.5, 10, 120, 20_000]
     told = ["0%", "0.3%", "2.5%", "7.5%", "10%", "120%", "20,000%"]
     assert [axis.get_major_formatter()(value) for value in values] == told
@@ -195,187 +196,31 @@ def test_ticks_in_percent_say_where_they_are():
     ],
 )
 def test_an_axis_is_cut_where_all_is_decided_near_the_top(values, cut):
-    axes = Figure().subplots()
-    axes.plot(values)
-    axes.set_ylabel("return")
-    before = axes.get_ylim()
-    cut_axis(axes)
-    assert (axes.get_ylim() != before) == cut
+    axes = drawn_panel(Axis("return", cut=True), line_of(values))
     assert axes.get_ylabel() == ("return (axis cut)" if cut else "return")
+    low, high = axes.get_ylim()
     if cut:
-        low, high = axes.get_ylim()
         assert 50 < low < 56
         assert high > 60
+    elif np.isfinite(values).all():
+        assert low < min(values) < max(values) < high
 
 
 @pytest.mark.parametrize(("wide", "cut"), [(5.0, True), (30.0, False)])
 def test_an_axis_is_not_cut_through_an_interval(wide, cut):
-    axes = Figure().subplots()
     means = np.array([2.0, 56.0, 59.0, 60.0])
-    axes.plot(means)
-    axes.fill_between(range(4), means - [0, 0, wide, 0], means + 1)
-    before = axes.get_ylim()
-    cut_axis(axes)
+    series = line_of(means, low=means - [0, 0, wide, 0], high=means + 1)
+    axes = drawn_panel(Axis("return", cut=True), series)
+    assert ("axis cut" in axes.get_ylabel()) == cut
     low, high = axes.get_ylim()
-    assert ((low, high) != before) == cut
     assert low < 59 - wide
     assert high > 61
 
 
-def test_every_rule_has_a_label_and_a_colour():
-    assert COLOURS.keys() >= RULES.keys()
-    assert LABELS.keys() >= RULES.keys()
-
-
-def test_no_two_rules_look_the_same_in_one_figure():
-    own = ("rdq-share-0.25", "rdq", "dqn-mine", "hard_rdq-mine", "soft_rdq-beta-mine")
-    names = (*RULES, "soft_rdq-beta-0.001", "soft_rdq-beta-1e-05", *own)
-    looks = [look_of_rule(name, names) for name in names]
-    assert len({(look.colour, look.style) for look in looks}) == len(names)
-    assert {look.style for look in looks[-5:]} == {"-"}
-    assert look_of_rule("expected_sarsa", ("expected_sarsa", "qv_learning")).style == "-"
-
-
-@pytest.mark.parametrize("name", ["rdq-share-0.25", "rdq", "hard_rdq-mine", "mine@home"])
-def test_a_rule_of_ones_own_keeps_its_name_and_takes_no_colour_of_the_papers(name):
-    look = look_of_rule(name, ("hard_rdq", name))
-    assert look.label == name
-    assert look.colour not in COLOURS.values()
-
-
-def test_a_rule_looks_the_same_in_whatever_order_the_rules_come():
-    """The figure has them in the order of the user's code, the page in that of the files."""
-    names = ("q_learning", "soft_rdq-beta-1e-05", "soft_rdq-beta-0.001", "double_q", "averaged_q")
-    for name in names:
-        look = look_of_rule(name, names)
-        turned = look_of_rule(name, names[::-1])
-        assert look[:3] == turned[:3]
-        assert (look.row, turned.row) == (names.index(name), names[::-1].index(name))
-    assert look_of_rule(names[1], names).label == "Soft RDQ (β = 1e-05)"
-    assert [look_of_rule(name, names).style for name in names[1:3]] == ["-", "--"]  # by β
-
-
-def test_names_beyond_the_spare_colours_are_told_apart_by_line_styles():
-    names = ("rdq", *(f"mine-{i}" for i in range(8)))
-    looks = [look_of(name, names) for name in names]
-    assert len({(look.colour, look.style) for look in looks}) == len(names)
-    assert {look.style for look in looks[:6]} == {"-"}
-
-
-def test_variants_have_colours_of_their_own_and_leave_the_agents_theirs():
-    names = ("dqn-hold", "dqn-init", "rdq-hold", "rdq-init", "rdq-beta-0.1")
-    looks = {name: look_of(name, names) for name in names}
-    assert len({look.colour for look in looks.values()}) == len(names)
-    assert not {look.colour for look in looks.values()} & {COLOURS[name] for name in AGENTS}
-    assert [looks[name].style for name in names] == ["-", "--", ":", "-.", "-"]
-    assert looks["dqn-init"].label == "DQN (init)"
-    assert looks["rdq-beta-0.1"].label == "RDQ (β = 0.1)"
-    with_plain = [look_of(name, ("rdq", *names)) for name in ("rdq", *names)]
-    assert with_plain[0][1:3] == (COLOURS["rdq"], "-")
-    assert with_plain[1].style == "--"
-    assert [look.colour for look in with_plain[1:]] == [look.colour for look in looks.values()]
-
-
-def test_where_variants_are_many_a_colour_is_a_change_and_a_line_style_an_agent():
-    names = [f"{agent}-{change}" for agent in AGENTS for change in ("hold", "init", "bias")]
-    looks = {name: look_of(name, names) for name in names}
-    for agent in AGENTS:
-        family = [looks[name] for name in names if name.startswith(f"{agent}-")]
-        assert len({look.colour for look in family}) == 3
-        assert len({look.style for look in family}) == 1
-    assert looks["dqn-init"].colour == looks["rdq-init"].colour
-    assert len({look[1:3] for look in looks.values()}) == len(names)
-
-
-SEEN = {  # linear RGB as people see it: Machado, Oliveira and Fernandes (2009), severity 1
-    "all cones": np.eye(3),
-    "protanopia": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
-    "deuteranopia": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
-}
-
-
-def lab(colour, seen):
-    """CIELAB of ``#rrggbb`` for such eyes, from its definition."""
-    channels = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
-    xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
-    x = np.array(xyz) @ np.clip(np.array(seen) @ linear, 0, 1) / [0.9505, 1.0, 1.089]
-    f = np.where(x > 0.008856, np.cbrt(x), 7.787 * x + 16 / 116)
-    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
-
-
-@pytest.mark.parametrize("seen", SEEN.values(), ids=list(SEEN))
-def test_variants_can_be_told_apart_by_their_colours(seen):
-    """A difference of 2 is just noticeable side by side; on paper, on light and on dark ground."""
-    names = [f"rdq-{i}" for i in range(5)]
-    variants = [look_of(name, names).colour for name in names]
-    for shown in (str, lambda c: pair(c)[0], lambda c: pair(c)[1]):
-        agents = [lab(shown(COLOURS[name]), seen) for name in AGENTS]
-        others = [lab(shown(colour), seen) for colour in variants]
-        pairs = [*itertools.combinations(others, 2), *itertools.product(agents, others)]
-        assert min(np.linalg.norm(a - b) for a, b in pairs) > 12
-        first = itertools.combinations(others[:3], 2)
-        assert min(np.linalg.norm(a - b) for a, b in first) > 16.5
-
-
-def test_the_same_agent_from_two_directories_differs_in_line_style_alone():
-    names = ("dqn@a", "rdq@b", "dqn@b", "mine-2@b", "rdq-init@a", "rdq-init@b")
-    looks = {name: look_of(name, names) for name in names}
-    assert looks["dqn@a"].colour == looks["dqn@b"].colour == COLOURS["dqn"]
-    assert looks["dqn@a"].style == "-"
-    assert looks["dqn@b"].style == looks["rdq@b"].style == looks["mine-2@b"].style == "--"
-    assert looks["mine-2@b"].label == "mine-2 (b)"
-    assert looks["rdq-init@a"].label == "RDQ (init, a)"
-    assert len({(look.colour, look.style) for look in looks.values()}) == len(names)
-
-
-@pytest.mark.parametrize(
-    "names",
-    [
-        [f"rdq-beta-{beta}" for beta in (0.1, 0.2, 0.3, 0.4, 0.5)],
-        [f"rdq-{what}@{where}" for where in "ab" for what in ("hold", "init", "bias")],
-        [f"rdq-{what}{where}" for where in ("", "@a", "@b") for what in range(8)],
-        ["rdq", "rdq@a", "rdq-init", "rdq-init@a", "dqn-init@a", *(f"dqn-{i}" for i in range(12))],
-        ["dqn-a", "dqn-b", "dqn-c", "dqn-d", "rdq-a", "rdq-e"],
-        ["bc_qvmax@a", "bc_qvmax@b", "q_learning@a", "q_learning@b"],
-        ["dqn-", "rdq"],
-    ],
-    ids=lambda names: names[0],
-)
-def test_no_two_variants_look_the_same(names):
-    looks = {(look.colour, look.style) for look in (look_of(name, names) for name in names)}
-    assert len(looks) == len(names)
-
-
-def test_the_data_of_a_figure_are_those_of_its_lines(tmp_path):
-    figure = Figure()
-    axes = figure.subplots()
-    axes.plot([1, 2], [3, 4], color="#ff0000", label="$q_*$")
-    axes.plot([1, 2], [30, 40], "o", color="#ff0000", markerfacecolor="white")
-    axes.plot([5], [6], "s", color="#00ff00", label="start")
-    axes.axhline(7, color="#ff0000")  # across the panel: no data
-    axes.set(xscale="log", xlim=(0.5, 9), title="$Q_0$", xlabel="x")
-    document = json.loads(save_data(figure, tmp_path / "f").read_text())
-    assert document == json.loads(json.dumps(drawn(figure)))
-    (panel,) = document["panels"]
-    assert (panel["title"], panel["x"]) == (
-        "Q₀",
-        {"label": "x", "log": True, "min": 0.5, "max": 9.0},
-    )
-    line, dots, start = panel["series"]
-    assert (line["label"], line["colour"], line["x"], line["y"]) == (
-        "q⁎",
-        "#ff0000",
-        [1, 2],
-        [3, 4],
-    )
-    assert (dots["label"], dots["points"], dots["open"], dots["y"]) == ("q⁎", True, True, [30, 40])
-    assert (start["label"], start["points"], start["open"]) == ("start", True, False)
-
-
-def test_long_lines_are_thinned_out_and_keep_their_ends():
-    figure = Figure()
-    figure.subplots().plot(np.arange(10_000), np.arange(10_000.0))
-    (series,) = drawn(figure)["panels"][0]["series"]
-    assert len(series["x"]) < 500
-    assert (series["x"][0], series["x"][-1]) == (0, 9_999)
+def test_long_steps_have_short_names():
+    axis = drawn_panel(Axis("y"), line_of([1, 2], kind="published"))
+    far = drawn_panel(Axis("y"), Series("qvmax", np.array([0, 1_000_000]), np.array([1.0, 2.0])))
+    FigureCanvasAgg(far.figure).draw()
+    texts = [tick.get_text() for tick in far.xaxis.get_ticklabels()]
+    assert {"0", "200k", "1M"} <= set(texts)
+    assert axis.lines[0].get_linestyle() == "--"

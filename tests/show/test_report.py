@@ -13,10 +13,10 @@ from pages import Reader, read
 from qduet.cli import main
 from qduet.core.errors import InputError
 from qduet.results import published, runs
-from qduet.show.figures.style import COLOURS, SPARE_COLOURS
+from qduet.show.names import AGENTS, RULES, SPARE_COLOURS, VARIANT_COLOURS
 from qduet.show.report import build
 from qduet.show.report.html import el
-from qduet.show.report.palette import NIGHT, PAPER, contrast, pair
+from qduet.show.report.palette import NIGHT, PAPER, contrast, on_grounds
 
 NASTY = "<script>alert(1)</script>"
 
@@ -84,7 +84,10 @@ def test_the_top_of_the_page_says_what_holds_and_what_is_undecided(tmp_path):
     top = header(page)
     verdicts = {cell["verdict"] for cell in page.data["certificate-0"]["cells"]}
     assert "agree" in verdicts or held
-    assert "agrees with the paper; not all of it is decided." in top
+    counts = re.search(r"(\d+) verdicts below: (\d+) agree .*, (\d+) undecided, none differ", top)
+    total, agree, left = map(int, counts.groups())
+    assert total == agree + left
+    assert left == len(re.findall("Figure 6: | In ", top.split("What is undecided")[1]))
     assert f"Figure 6: {held} of {held + len(undecided)} claims hold" in top
     listed = top.split("What is undecided")[1]
     for claim in undecided:
@@ -100,7 +103,7 @@ def test_the_top_of_the_page_says_what_holds_and_what_is_undecided(tmp_path):
     assert "What agrees" not in reader.text
     planted.game(tmp_path / "worse", "Seaquest", generator, shift={"rdq": -4.0})
     _, reader = read([tmp_path / "worse"])
-    assert "Not everything agrees with the paper" in reader.text
+    assert re.search(r"verdicts below: .* \d+ differ from it\.", reader.text)
     assert "What does not In mean return" in reader.text
 
 
@@ -218,7 +221,7 @@ def test_curves_are_means_over_the_seeds_of_the_file(tmp_path):
     ours, drawn_beside = lines
     np.testing.assert_allclose(ours["y"], values.mean(axis=0), rtol=1e-5)
     np.testing.assert_allclose(ours["seeds"], values, rtol=1e-3, atol=1e-6)
-    assert ours["seedNames"] == [0, 1, 2]
+    assert ours["seed_names"] == [0, 1, 2]
     np.testing.assert_allclose(drawn_beside["y"], theirs.mean(axis=0), rtol=1e-5)
     assert drawn_beside["kind"] == "published"
 
@@ -229,7 +232,7 @@ def test_few_evaluations_are_marked_and_two_are_no_curve(tmp_path):
     planted.game(tmp_path / "long", "Freeway", generator, seeds=[0, 1])
     _, reader = read([tmp_path])
     panels = reader.embedded["charts"]["deep-0"]["panels"]
-    assert all(line["dots"] for panel in panels for line in panel["series"])
+    assert all(line["marker"] for panel in panels for line in panel["series"])
     assert (
         "Dots: evaluations. Breakout: Two evaluations only (at 0 and 1,000,000 steps)"
         in reader.text
@@ -264,12 +267,12 @@ def test_tabular_curves_are_means_at_the_best_step_size(tmp_path):
     )
     np.testing.assert_allclose(pick(left)["y"], percent[:, best].mean(axis=0), rtol=1e-5)
     np.testing.assert_allclose(pick(centre)["y"], percent.mean(axis=(0, 2)), rtol=1e-5)
-    other = [s for s in left["series"] if s["group"] == "hard_rdq" and s["x"] == "few"]
+    other = [s for s in left["series"] if s["group"] == "hard_rdq" and "low" not in s]
     chosen = next(s for s in other if s["when"] == {"actions": "6", "step_size": "1"})
     np.testing.assert_allclose(chosen["y"], percent[:, 1].mean(axis=0), rtol=1e-3)
-    assert left["grids"]["few"] == [0, 100, 200, 300, 400]
+    assert left["grids"][chosen["x"]] == [0, 100, 200, 300, 400]
     scaling = next(s for s in right["series"] if s["group"] == "hard_rdq")
-    assert scaling["x"] == [2, 6]
+    assert right["grids"][scaling["x"]] == [2, 6]
     assert scaling["y"][1] == pytest.approx(percent[:, best].mean(), rel=1e-5)
 
 
@@ -324,7 +327,7 @@ def test_a_single_seed_has_no_interval(tmp_path):
     assert "a single seed (no intervals)" in reader.text
     assert "has a single seed: a curve, but no interval" in reader.text
     charts = reader.embedded["charts"]
-    assert not charts["tabular-0"]["seeds"]
+    assert not any("seeds" in s for p in charts["tabular-0"]["panels"] for s in p["series"])
     assert "low" not in charts["tabular-0"]["panels"][0]["series"][0]
     assert "low" not in charts["deep-0"]["panels"][0]["series"][0]
     assert "cannot be certified: it has a single seed" in reader.text
@@ -348,7 +351,8 @@ def test_unfinished_runs_are_shown_as_far_as_they_go(tmp_path):
     runs.write(tmp_path / "breakout", config, rows)
     _, reader = read([tmp_path])
     assert "is unfinished: evaluated up to step 3,000,000 of 10,000,000" in reader.text
-    assert reader.embedded["charts"]["deep-0"]["panels"][0]["series"][0]["x"][-1] == 3_000_000
+    panel = reader.embedded["charts"]["deep-0"]["panels"][0]
+    assert panel["grids"][panel["series"][0]["x"]][-1] == 3_000_000
 
 
 def test_runs_without_an_evaluation_are_named_and_not_drawn(tmp_path):
@@ -511,11 +515,13 @@ def test_refusals(tmp_path, refused, monkeypatch):
         build([])
 
 
-@pytest.mark.parametrize("colour", sorted({*COLOURS.values(), *SPARE_COLOURS}))
+@pytest.mark.parametrize(
+    "colour", sorted({c for _, c in (RULES | AGENTS).values()} | {*SPARE_COLOURS, *VARIANT_COLOURS})
+)
 def test_every_colour_stands_out_in_both_themes(colour):
-    light, dark = pair(colour)
-    assert contrast(light, PAPER) >= 3
-    assert contrast(dark, NIGHT) >= 3
+    shown = on_grounds(colour)
+    assert contrast(shown["light"], PAPER) >= 3
+    assert contrast(shown["dark"], NIGHT) >= 3
 
 
 def test_contrast_is_that_of_the_guideline():

@@ -10,9 +10,9 @@ import pytest
 from pages import read
 
 from qduet.results import runs
-from qduet.show.figures.style import look_of_rule
+from qduet.show.names import rule_styles
 from qduet.show.report import build
-from qduet.show.report.palette import pair
+from qduet.show.report.palette import on_grounds
 
 # --- Rules and experiments -----------------------------------------------------------------------
 
@@ -24,9 +24,9 @@ def test_a_rule_of_ones_own_has_the_colour_and_the_name_of_its_figure(tmp_path):
     _, reader = read([tmp_path])
     found = {g["id"]: g for g in reader.embedded["charts"]["tabular-0"]["groups"]}
     for name in names:
-        look = look_of_rule(name, names)
-        assert found[name]["label"] == look.label
-        assert (found[name]["light"], found[name]["dark"]) == pair(look.colour)
+        style = rule_styles(names)[name]
+        assert found[name]["label"] == style.label
+        assert found[name].items() >= on_grounds(style.colour).items()
     assert [found[name]["label"] for name in own] == list(own)
 
 

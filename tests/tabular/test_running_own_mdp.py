@@ -15,7 +15,7 @@ import pytest
 from qduet.core.errors import InputError
 from qduet.core.files import to_json
 from qduet.paper.figures import FIGURES
-from qduet.show.figures.tabular import tabular_figure
+from qduet.show.charts.tabular import tabular_chart
 from qduet.show.report import build
 from qduet.tabular.experiments import RuleSpec, TabularExperiment
 from qduet.tabular.mdp import MDP, garnet
@@ -104,9 +104,14 @@ def test_a_digest_stays_what_it_was():
 
 def test_a_single_number_of_actions_is_drawn_as_two_panels(done):
     summary = summarise_all(done[1])
-    left, centre = tabular_figure(done[1], summary).axes
-    assert left.get_title() == "Learning curves, |A| = 3"
-    crosses = [line.get_xydata()[0] for line in centre.lines if line.get_marker() == "x"]
+    left, centre = tabular_chart(done[1], summary).shown.panels
+    assert left.title == "Learning curves, |A| = 3"
+    crosses = [
+        (x, auc)
+        for s in centre.series
+        for x, auc in zip(s.x, s.held_out, strict=True)
+        if np.isfinite(auc)
+    ]
     held = [summary[3][name].held_out for name in done[1].rules]
     wanted = [(done[1].experiment.step_sizes[h.which], h.auc.mean) for h in held]
     np.testing.assert_allclose(crosses, wanted)

@@ -12,7 +12,7 @@ import pytest
 import scipy.stats
 from docs_tables.__main__ import main
 from docs_tables.documents import DOCUMENTS, MARKED, PICTURES, digest, filled
-from docs_tables.picture import protocols_figure
+from docs_tables.picture import protocols_chart
 from docs_tables.protocols import shifts
 from docs_tables.tables import protocol_shifts, protocols, rdq_table, tables
 from PIL import Image
@@ -304,9 +304,9 @@ def test_the_ablation_names_what_was_changed_and_what_is_left(root):
 
 def test_the_picture_of_the_protocols_shows_their_tables(root):
     whole, alone = protocol_shifts(*protocols(root / "results"))
-    *panels, _ = protocols_figure(whole, alone).axes
-    assert [axes.get_title() for axes in panels[:2]] == ["Asterix (no data yet)", "Breakout"]
-    texts = [tick.get_text() for tick in panels[0].get_yticklabels()]
+    panels = protocols_chart(whole, alone).panels
+    assert [panel.title for panel in panels[:2]] == ["Asterix (no data yet)", "Breakout"]
+    texts = panels[0].y.names
     ours, paper, lecun = (
         curves(root / "results" / part / "breakout" / "evaluations.csv", "Breakout", label)[:, 1]
         for part, label in (
@@ -315,17 +315,15 @@ def test_the_picture_of_the_protocols_shows_their_tables(root):
             ("ablation/lecun", "dueling_dqn-lecun"),
         )
     )
-    drawn = {line.get_ydata()[0]: line for line in panels[1].lines if len(line.get_xdata()) == 1}
+    drawn = {s.y[0]: s for s in panels[1].series if len(s.x) == 1}
     first = texts.index("Dueling DQN: all")
     for row, (text, values) in enumerate((("all", paper), ("initial weights", lecun)), first):
         assert texts[row].endswith(text)
-        assert drawn[len(texts) - row].get_xdata()[0] == pytest.approx(
+        assert drawn[len(texts) - row].x[0] == pytest.approx(
             100 * (values.mean() / ours.mean() - 1)
         )
     assert len(drawn) == 4
-    told = {text.xy[1] for text in panels[1].texts if text.get_text() == "not run"}
-    assert told == set(range(1, len(texts) + 1)) - drawn.keys()
-    assert not panels[0].texts
+    assert not panels[0].series
 
 
 def test_without_runs_of_the_paper_nothing_is_left_to_it(root):

@@ -58,21 +58,23 @@ def digest(results: Path) -> str:
 
 def draw(root: Path) -> list[Path]:
     """Draws the pictures of the documentation, and returns where."""
-    from docs_tables.picture import protocols_figure
+    from docs_tables.picture import protocols_chart
     from qduet.paper.admission import admit
-    from qduet.show.figures.minatar import figures
-    from qduet.show.figures.style import house_style
+    from qduet.show.charts.figure6 import figure6_charts
+    from qduet.show.figures import draw as drawn
+    from qduet.show.figures import house_style
 
     results = root / "results"
     there = any((results / FIGURE6).glob("*/config.json"))
     runs = admit([results / FIGURE6] if there else [])
     paths = []
-    drawn = figures(runs) | {"protocols": protocols_figure(*protocol_shifts(*protocols(results)))}
-    for stem, figure in drawn.items():
+    charts = figure6_charts(runs)
+    charts["protocols"] = protocols_chart(*protocol_shifts(*protocols(results)))
+    for stem, chart in charts.items():
         buffer = io.BytesIO()
         with house_style():
             metadata = {"Software": None, "Source": digest(results)}
-            figure.savefig(buffer, format="png", dpi=150, metadata=metadata)
+            drawn(chart).savefig(buffer, format="png", dpi=150, metadata=metadata)
         paths.append(root / PICTURES / f"{stem}.png")
         write_atomically(paths[-1], buffer.getvalue())
     return paths

@@ -80,12 +80,13 @@ def run(args: argparse.Namespace) -> int:
 
 def draw(summary: Summary, directory: Path) -> list[Path]:
     """Writes the figures; returns their paths."""
-    from qduet.show.figures.comparison import figures
-    from qduet.show.figures.style import save
+    from qduet.show import figures
+    from qduet.show.charts.comparison import comparison_charts
 
     check_writable(directory)
-    drawn = figures(summary.collection, summary)
-    return [path for stem, figure in drawn.items() for path in save(figure, directory / stem)]
+    charts = comparison_charts(summary.collection, summary)
+    drawn = {directory / stem: figures.draw(chart) for stem, chart in charts.items()}
+    return [path for stem, figure in drawn.items() for path in figures.save(figure, stem)]
 
 
 def document(summary: Summary, resampling: Resampling) -> dict[str, Any]:

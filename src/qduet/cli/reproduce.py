@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from matplotlib.figure import Figure
-
 from qduet.cli.options import add_out, nonempty_path
 from qduet.core.errors import unknown_name
 from qduet.core.files import check_settings, check_writable, to_json, write_atomically
@@ -20,10 +18,11 @@ from qduet.paper.figures import FIGURES
 from qduet.paper.findings import Finding, findings
 from qduet.results.published import GAMES
 from qduet.results.runs import Runs
-from qduet.show.figures.drawn import save_data
-from qduet.show.figures.style import save
-from qduet.show.figures.tabular import tabular_figure
-from qduet.show.figures.theory import figure1, figure4
+from qduet.show import chart
+from qduet.show.charts.figure1 import diagrams
+from qduet.show.charts.tabular import tabular_chart
+from qduet.show.charts.theory import figure4_chart
+from qduet.show.figures import draw, draw_diagrams, save
 from qduet.tabular.experiments import PROTOCOLS, TabularExperiment
 from qduet.tabular.running import run as run_experiment
 from qduet.tabular.summary import Summary, first_rule, summarise_all, table
@@ -34,13 +33,13 @@ qduet reproduce figure2 figure3 --protocol reference --out out-reference"""
 
 SCALES = ("paper", "smoke")
 
-DRAWN: dict[str, Callable[[], Figure]] = {"figure1": figure1, "figure4": figure4}
+THEORY = ("figure1", "figure4")
 """Figures of the theory, which are drawn without an experiment."""
 
 MINATAR = "figure6"
 """Drawn from finished training runs."""
 
-NAMES = sorted({*FIGURES, *DRAWN, MINATAR})
+NAMES = sorted({*FIGURES, *THEORY, MINATAR})
 
 DEEP_RESULTS = Path("results") / "figure6"
 
@@ -94,11 +93,12 @@ def run(args: argparse.Namespace) -> int:
             found += _reproduce(figure, args.out, advance, judged=scale == "full")
             if not sys.stderr.isatty():
                 print(f"{figure.figure} done", file=sys.stderr, flush=True)
-    for name in names:
-        if name in DRAWN:
-            drawing = DRAWN[name]()
-            save(drawing, args.out / name)
-            save_data(drawing, args.out / name)
+    if "figure1" in names:
+        save(draw_diagrams(diagrams()), args.out / "figure1")
+    if "figure4" in names:
+        drawn = figure4_chart()
+        save(draw(drawn), args.out / "figure4")
+        chart.write(drawn, args.out / "figure4")
     if MINATAR in names:
         _draw_minatar(deep, args.out)
     seconds = time.perf_counter() - started
@@ -123,10 +123,10 @@ def _deep_runs(directory: Path | None) -> list[Runs]:
 
 
 def _draw_minatar(runs: list[Runs], out: Path) -> None:
-    from qduet.show.figures.minatar import figures
+    from qduet.show.charts.figure6 import figure6_charts
 
-    for stem, figure in figures(runs).items():
-        save(figure, out / stem)
+    for stem, drawn in figure6_charts(runs).items():
+        save(draw(drawn), out / stem)
     print(f"{MINATAR}: published scores of {len(GAMES)} games, runs of ours of {len(runs)} of them")
 
 
@@ -146,7 +146,7 @@ def _reproduce(
     document = {"experiment": figure.settings(), "table": table(summary), "findings": found}
     write_atomically(folder / "summary.json", to_json(document).encode())
     write_atomically(folder / "summary.md", _markdown(figure, summary, found).encode())
-    save(tabular_figure(results, summary), out / figure.figure)
+    save(draw(tabular_chart(results, summary)), out / figure.figure)
     return found
 
 

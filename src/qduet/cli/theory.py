@@ -131,21 +131,18 @@ def _rule_rows(problem: Problem, step_size: float) -> list[dict[str, Any]]:
 
 
 def _draw(out: Path) -> None:
-    from qduet.show.figures import theory as figures
-    from qduet.show.figures.drawn import save_data
-    from qduet.show.figures.style import save
+    from qduet.show import chart
+    from qduet.show.charts.figure1 import diagrams
+    from qduet.show.charts.theory import CHARTS
+    from qduet.show.figures import draw, draw_diagrams, save
 
-    drawn: dict[str, Any] = {
-        "figure1": figures.figure1,
-        "figure4": figures.figure4,
-        "rates": figures.rates_figure,
-        "ring": figures.ring_figure,
-    }
-    for name, draw in drawn.items():
+    print("drawing figure1", file=sys.stderr)
+    save(draw_diagrams(diagrams()), out / "figure1")
+    for name, make in CHARTS.items():
         print(f"drawing {name}", file=sys.stderr)
-        figure = draw()
-        save(figure, out / name)
-        save_data(figure, out / name)
+        drawn = make()
+        save(draw(drawn), out / name)
+        chart.write(drawn, out / name)
 
 
 # --- Reports -------------------------------------------------------------------------------------

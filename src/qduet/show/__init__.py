@@ -1,1 +1,59 @@
-"""Results as pictures: matplotlib figures, the report page, the player of recordings."""
+"""Results as pictures: figures on paper, the report page, the player of recordings.
+
+    from qduet.show import draw, save, tabular_chart
+
+    chart = tabular_chart(results, summarise_all(results))      # what a figure shows, as a value
+    save(draw(chart), Path("out/figure5"))                      # figure5.png, .pdf and .svg
+
+Results become a `Chart`, and a chart becomes a figure or a part of the page:
+
+    qduet.show.names     how rules and agents are called, their colours and line styles
+    qduet.show.chart     what a chart is: panels, axes, series
+    qduet.show.charts    from results to charts, one module for each kind of result
+    qduet.show.figures   charts drawn with matplotlib
+    qduet.show.report    everything in one HTML page: `qduet.show.report.build`
+    qduet.show.player    recorded play in a page or as a GIF
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from qduet.show.chart import Axis, Chart, Panel, Series
+    from qduet.show.charts.comparison import comparison_charts
+    from qduet.show.charts.tabular import tabular_chart
+    from qduet.show.figures import draw, save
+    from qduet.show.names import agent_styles, rule_styles
+
+__all__ = [
+    "Axis",
+    "Chart",
+    "Panel",
+    "Series",
+    "agent_styles",
+    "comparison_charts",
+    "draw",
+    "rule_styles",
+    "save",
+    "tabular_chart",
+]
+
+_DEFINED_IN = {
+    "Axis": "chart",
+    "Chart": "chart",
+    "Panel": "chart",
+    "Series": "chart",
+    "agent_styles": "names",
+    "comparison_charts": "charts.comparison",
+    "draw": "figures",
+    "rule_styles": "names",
+    "save": "figures",
+    "tabular_chart": "charts.tabular",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a public name when it is first asked for: matplotlib only to draw."""
+    if name in _DEFINED_IN:
+        return getattr(importlib.import_module(f"qduet.show.{_DEFINED_IN[name]}"), name)
+    raise AttributeError(f"module 'qduet.show' has no attribute '{name}'")

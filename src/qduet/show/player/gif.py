@@ -8,24 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qduet.jobs.recording import Recording
-from qduet.minatar import ACTION_NAMES, Environment, animation, game_of, make, render
-from qduet.minatar.animation import INK, LINE, MARGIN, PAPER
+from qduet.minatar import ACTION_NAMES, animation, game_of, make
+from qduet.minatar.animation import INK, MARGIN, PAPER
 from qduet.results.published import title
 
 SOFT, TRACK, CHOSEN = (160, 166, 176), (46, 48, 54), (74, 62, 28)
 V, ADV, Q = (92, 179, 240), (255, 155, 87), (63, 207, 159)
 """The player's colours in its dark theme."""
 
-BOARD = 10 * animation.CELL + 1
-NAME, BAR, NUMBER = 62, 84, 56
-"""Widths of a name, a bar and a number."""
-WIDTH = BOARD + NAME + 2 * (BAR + NUMBER) + 4 * MARGIN
-HEIGHT = BOARD + LINE + 2 * MARGIN
-LEFT = BOARD + 2 * MARGIN
-"""Where the names begin."""
-COLUMNS = (LEFT + NAME, LEFT + NAME + BAR + NUMBER)
-"""Where the bars of A and Q begin."""
-ROW = 27
+NAME, BAR, NUMBER, ROW = 62, 84, 56, 27
+"""Widths of a name, a bar and a number; height of a row."""
 
 
 class Scale(NamedTuple):
@@ -47,111 +39,85 @@ class Scale(NamedTuple):
         return round((inside - self.low) / (self.high - self.low) * width)
 
 
-class Painter:
-    """What the frames of one recording share."""
-
-    def __init__(self, recording: Recording):
-        self.pil = animation.pillow()
-        self.recording = recording
-        self.env = make(recording.env)
-        self.font = self.pil.ImageFont.load_default(size=14)
-        steps = recording.episode
-        uses_v = recording.agent.w != 0
-        self.adv = Scale.of(steps.adv)
-        self.q = Scale.of(steps.q, *([steps.v] if uses_v else []))
-        self.v = self.q if uses_v else Scale.of(steps.v)
-        self.scores = np.concatenate([[0.0], np.cumsum(steps.reward, dtype=np.float64)])
-        self.palette = _palette(self.pil, self.env)
-        self.still = self._still()
-
-    def image(self, t: int) -> Any:
-        """The picture of frame t, in 256 colours."""
-        image = self.still.copy()
-        packed = self.recording.episode.observations[t]
-        board = animation.framed(_unpacked(packed, self.env.num_channels), palette="bright")
-        image.paste(self.pil.Image.fromarray(board), (MARGIN, MARGIN))
-        self._values(self.pil.ImageDraw.Draw(image), t)
-        return image.quantize(palette=self.palette, dither=0)
-
-    def _still(self) -> Any:
-        """What does not change: the paper, and the legend below everything else."""
-        names = [name.replace("_", " ") for name in self.env.channels]
-        places, x, row = [], MARGIN, 0
-        for name in names:
-            wide = 14 + 7 + round(self.font.getlength(name))
-            if x + wide > WIDTH - MARGIN:
-                x, row = MARGIN, row + 1
-            places.append((x, HEIGHT - 4 + row * LINE))
-            x += wide + 18
-        image = self.pil.Image.new("RGB", (WIDTH, HEIGHT + (row + 1) * LINE), PAPER)
-        draw = self.pil.ImageDraw.Draw(image)
-        colours = render.colours(len(names), palette="bright").tolist()
-        for name, colour, (x, y) in zip(names, colours, places, strict=True):
-            draw.rectangle([x, y, x + 13, y + 13], tuple(colour), outline=SOFT)
-            draw.text((x + 21, y + 7), name, SOFT, self.font, anchor="lm")
-        return image
-
-    def _values(self, draw: Any, t: int) -> None:
-        steps = self.recording.episode
-        over = t >= len(steps.action)
-        text = lambda x, y, words, colour: draw.text((x, y), words, colour, self.font, anchor="lm")
-        middle = MARGIN + ROW // 2
-        text(LEFT, middle, "V(s)", INK)
-        wide = BAR + NUMBER + BAR
-        self._bar(draw, COLUMNS[0], middle, wide, self.v, None if over else steps.v[t], V)
-        for x, words in zip(COLUMNS, ("A(s, a)", "Q(s, a)"), strict=True):
-            text(x, middle + ROW, words, SOFT)
-        for i, action in enumerate(self.env.actions):
-            y = middle + (i + 2) * ROW
-            if not over and steps.action[t] == i:
-                draw.rectangle([LEFT - 6, y - 12, WIDTH - 6, y + 12], CHOSEN)
-            text(LEFT, y, ACTION_NAMES[action], INK)
-            adv, q = (None, None) if over else (steps.adv[t, i], steps.q[t, i])
-            self._bar(draw, COLUMNS[0], y, BAR, self.adv, adv, ADV)
-            self._bar(draw, COLUMNS[1], y, BAR, self.q, q, Q)
-        text(MARGIN, BOARD + MARGIN + LINE // 2 + 4, self._caption(t, over), INK)
-
-    def _caption(self, t: int, over: bool) -> str:
-        recording = self.recording
-        name = title(game_of(recording.env))
-        end = ("   game over" if recording.ended else "   recording ends") if over else ""
-        return f"{name}   {recording.label[:30]}   frame {t}   score {self.scores[t]:.7g}{end}"
-
-    def _bar(
-        self, draw: Any, x: int, y: int, width: int, scale: Scale, value: Any, colour: Any
-    ) -> None:
-        draw.rectangle([x, y - 6, x + width, y + 6], TRACK)
-        zero = scale.at(0.0, width)
-        if value is not None:
-            ends = sorted([zero, scale.at(float(value), width)])
-            draw.rectangle([x + ends[0], y - 6, x + ends[1], y + 6], colour)
-        draw.line([x + zero, y - 6, x + zero, y + 6], SOFT)
-        shown = "" if value is None else f"{value:.2f}".replace("-0.00", "0.00")
-        draw.text((x + width + NUMBER - 12, y), shown, INK, self.font, anchor="rm")
-
-
-def _unpacked(packed: np.ndarray, channels: int) -> np.ndarray:
-    """`qduet.minatar.unpack` in NumPy: bool[10, 10, channels]."""
-    bits = np.unpackbits(packed, bitorder="little")[: 100 * channels]
-    return bits.reshape(channels, 10, 10).transpose(1, 2, 0).astype(bool)
-
-
-def _palette(pil: Any, env: Environment) -> Any:
-    """An image with the colours of every frame, and those between text and what is behind it."""
-    plain = [PAPER, INK, SOFT, TRACK, CHOSEN, V, ADV, Q, animation.GRID, (0, 0, 0)]
-    plain += [tuple(c) for c in render.colours(env.num_channels, palette="bright").tolist()]
-    share = np.linspace(0, 1, 9)[1:-1, None]
-    for ink, behind in ((INK, PAPER), (SOFT, PAPER), (INK, CHOSEN)):
-        mixed = np.rint((1 - share) * np.array(behind) + share * np.array(ink)).astype(int)
-        plain += [tuple(c) for c in mixed.tolist()]
-    image = pil.Image.new("P", (1, 1))
-    flat = [part for colour in plain for part in colour]
-    image.putpalette(flat + list(PAPER) * (256 - len(plain)))
-    return image
-
-
 def gif(recording: Recording, *, fps: float = 10) -> bytes:
     """The content of the GIF file: every frame, and the board after the last step."""
-    painter = Painter(recording)
-    frames = len(recording.episode.observations)
-    return animation.encoded([painter.image(t) for t in range(frames)], fps=fps)
+    pil = animation.pillow()
+    env, steps = make(recording.env), recording.episode
+    font = pil.ImageFont.load_default(size=14)
+    uses_v = recording.agent.w != 0
+    q = Scale.of(steps.q, *([steps.v] if uses_v else []))
+    scales = (q if uses_v else Scale.of(steps.v), Scale.of(steps.adv), q)
+    actions = [ACTION_NAMES[action] for action in env.actions]
+    images: list[Any] = []
+    for t, packed in enumerate(steps.observations):
+        bits = np.unpackbits(packed, bitorder="little")[: 100 * env.num_channels]
+        board = bits.reshape(env.num_channels, 10, 10).transpose(1, 2, 0).astype(bool)
+        left = animation.picture(
+            board, env.channels, caption=_caption(recording, t), palette="bright"
+        )
+        size = (left.width + NAME + 2 * (BAR + NUMBER), left.height)
+        image = pil.Image.new("RGB", size, PAPER)
+        image.paste(left)
+        _draw_values(pil.ImageDraw.Draw(image), font, left.width, steps, t, scales, actions)
+        # All colours are in the first picture: its legend has those of the board.
+        palette = {"palette": images[0]} if images else {"colors": 128}
+        images.append(image.quantize(**palette, dither=0))
+    return animation.encoded(images, fps=fps)
+
+
+def _caption(recording: Recording, t: int) -> str:
+    steps = recording.episode
+    score = np.sum(steps.reward[:t], dtype=np.float64)
+    over = "game over" if recording.ended else "recording ends"
+    text = (
+        f"{title(game_of(recording.env))}   {recording.label[:30]}   frame {t}   score {score:.7g}"
+    )
+    return text if t < len(steps.action) else f"{text}   {over}"
+
+
+def _draw_values(
+    draw: Any,
+    font: Any,
+    left: int,
+    steps: Any,
+    t: int,
+    scales: tuple[Scale, Scale, Scale],
+    actions: list[str],
+) -> None:
+    """V(s) in one row, then A(s, a) and Q(s, a) in one row for each action; empty at the end."""
+    text = lambda x, y, words, colour: draw.text((x, y), words, colour, font, anchor="lm")
+    over = t >= len(steps.action)
+    number = lambda values, *index: None if over else float(values[(t, *index)])
+    columns = (left + NAME, left + NAME + BAR + NUMBER)
+    y = MARGIN + ROW // 2
+    text(left, y, "V(s)", INK)
+    _draw_bar(draw, font, columns[0], y, BAR + NUMBER + BAR, scales[0], number(steps.v), V)
+    for x, words in zip(columns, ("A(s, a)", "Q(s, a)"), strict=True):
+        text(x, y + ROW, words, SOFT)
+    for i, action in enumerate(actions):
+        y = MARGIN + ROW // 2 + (i + 2) * ROW
+        if not over and steps.action[t] == i:
+            draw.rectangle([left - 6, y - 12, columns[1] + BAR + NUMBER - 6, y + 12], CHOSEN)
+        text(left, y, action, INK)
+        _draw_bar(draw, font, columns[0], y, BAR, scales[1], number(steps.adv, i), ADV)
+        _draw_bar(draw, font, columns[1], y, BAR, scales[2], number(steps.q, i), Q)
+
+
+def _draw_bar(
+    draw: Any,
+    font: Any,
+    x: int,
+    y: int,
+    width: int,
+    scale: Scale,
+    value: float | None,
+    colour: tuple[int, int, int],
+) -> None:
+    draw.rectangle([x, y - 6, x + width, y + 6], TRACK)
+    zero = scale.at(0.0, width)
+    if value is not None:
+        ends = sorted([zero, scale.at(value, width)])
+        draw.rectangle([x + ends[0], y - 6, x + ends[1], y + 6], colour)
+        number = f"{value:.2f}".replace("-0.00", "0.00")
+        draw.text((x + width + NUMBER - 12, y), number, INK, font, anchor="rm")
+    draw.line([x + zero, y - 6, x + zero, y + 6], SOFT)

@@ -13,8 +13,8 @@ from qduet.paper.certificate_tables import (
     verdict_counts,
 )
 from qduet.paper.claims import CORRECTED, FAILS, HOLDS, MINATAR, NO_DATA, UNDECIDED
-from qduet.show.report.chart import Fact, Part
 from qduet.show.report.html import Raw, el, table
+from qduet.show.report.parts import Fact, Part, item
 
 GOOD, BAD = ("agree", HOLDS, CORRECTED), ("differ", FAILS)
 
@@ -22,15 +22,13 @@ GOOD, BAD = ("agree", HOLDS, CORRECTED), ("differ", FAILS)
 def show(certificate: Certificate, name: str, title: str, sources: list[Path]) -> Part:
     """The verdicts of a certificate, cell by cell and claim by claim."""
     tables = [_table(content) for content in certificate_tables(certificate)]
-    html = el(
-        "section",
-        el("h3", title),
+    html = item(
+        name,
+        title,
         el("ul", [el("li", line) for line in sentences(certificate)]),
         tables,
         el("p", explanation(), class_="setting"),
         el("p", "Source: ", ", ".join(map(str, sources)), class_="source") if sources else None,
-        id=name,
-        class_="item",
     )
     return Part(html, {}, {name: as_document(certificate)}, tuple(_facts(certificate, name)))
 

@@ -1,38 +1,35 @@
-"""MinAtar on the page: the runs of each directory as learning curves, beside the published ones.
+"""Training runs on the page: charts, settings, warnings, facts.
 
     for parent, runs in grouped(paths).items():     # results/figure6 -> its five games
         part = show(parent, [load(path) for path in runs], "deep-0", "Figure 6")
 
-Directories that lie side by side become the panels of one figure, and those of one game one panel
-where that is unambiguous (`deep_text.panels`). Runs that are unfinished, of a single seed, or that
-diverged are shown as far as they go, and the text says so.
+Directories that lie side by side are one item. The text says which runs are unfinished, of a single
+seed, or diverged.
 """
 
-import itertools
+import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from qduet import stats
+from qduet.deep.agents import make_agent
 from qduet.results import published
-from qduet.results.runs import Runs, Scores
-from qduet.show.figures.style import FEW_EVALUATIONS, look_of
-from qduet.show.report import deep_numbers, deep_text
-from qduet.show.report.chart import Part, group, series
-from qduet.show.report.html import Raw, code, details, el
+from qduet.results.runs import Runs
+from qduet.show.charts.training import by_panel, published_chart, runs_chart
+from qduet.show.report import deep_numbers
+from qduet.show.report.html import Raw, details, el, table
+from qduet.show.report.parts import Fact, Part, chart_data, figure, item, source
+from qduet.show.report.sources import inside
 
-METRICS = {
-    "return_mean": "Mean return of an episode",
-    "q_overestimation": "Overestimation: predicted Q − observed return",
-    "v_rms": "Size of V (root mean square)",
-    "adv_rms": "Size of A (root mean square)",
-    "mean_adv_abs": "Size of the mean advantage",
-    "episode_length_mean": "Mean length of an episode",
-    "train_loss_mean": "Training loss",
-}
-"""The columns that can be drawn, and their names."""
+NOTHING_OF_OURS = (
+    "No runs at the paper’s scale were given: these are the authors’ released scores, and nothing "
+    "of ours."
+)
+
+MANY_PANELS = 3
+"""So many panels of two evaluations each are folded away."""
 
 
 def grouped(paths: Iterable[Path]) -> dict[Path, list[Path]]:
@@ -43,143 +40,193 @@ def grouped(paths: Iterable[Path]) -> dict[Path, list[Path]]:
     return groups
 
 
-def show(parent: Path, found: list[Runs], name: str, heading: str) -> Part:
-    """The figure of all runs below `parent`."""
-    labels = tuple(dict.fromkeys(label for runs in found for label in runs.agents))
-    metrics = [m for m in METRICS if any(_has(runs, m) for runs in found)] or ["return_mean"]
-    drawn = [runs for runs in found if len(runs.table["step"])]
-    panels = deep_text.panels(drawn)
-    many = any(len(runs.config["seeds"]) > 1 for runs in found)
-    chart: dict[str, Any] = {
-        "selects": [
-            {
-                "id": "metric",
-                "label": "Shown",
-                "values": metrics,
-                "labels": [METRICS[m] for m in metrics],
-                "initial": metrics[0],
-            }
-        ],
-        "groups": [group(label, look_of(label, labels)) for label in labels],
-        "kinds": [{"id": "published", "label": "published", "suffix": "published", "dash": "5 3"}],
-        "seeds": many,
-        "log": True,
-        "panels": [_panel(panel, metrics, deep_text.title(panel, panels)) for panel in panels],
-    }
-    beside = {line["group"] for p in chart["panels"] for line in p["series"] if "kind" in line}
-    if not beside:
-        del chart["kinds"]
-    if "dueling_dqn" in beside:
-        chart["about"] = {"by": "metric", "q_overestimation": published.ABOUT_VALUES}
-    short = deep_text.share(found)
-    numbers, stated = deep_numbers.show(found)
-    notes = [el("li", note) for runs in found for note in deep_text.notes(runs)]
-    told = deep_text.caption(drawn, with_published=bool(beside)) if drawn else None
-    html = el(
-        "section",
-        el("h3", heading),
-        el("p", deep_text.setting(found), class_="setting"),
+def show(parent: Path, runs: list[Runs], name: str, heading: str) -> Part:
+    """The item of all runs below `parent`."""
+    evaluated = [directory for directory in runs if len(directory.table["step"])]
+    chart = runs_chart(runs) if evaluated else None
+    short = _short(runs)
+    numbers, stated = deep_numbers.show(runs)
+    notes = [el("li", note) for directory in runs for note in _notes(directory)]
+    html = item(
+        name,
+        heading,
+        el("p", _setting(runs), class_="setting"),
         el("p", short, class_="missing") if short else None,
         el("ul", notes, class_="missing") if notes else None,
-        el("figure", _folded(el("div", data_chart=name, class_="chart"), drawn), told)
-        if drawn
-        else None,
+        figure(name, chart, folded=_straight(evaluated)) if chart else None,
         numbers,
-        deep_text.agents_table(found),
-        id=name,
-        class_="item",
+        _agents_table(runs),
     )
-    charts = {name: chart} if drawn else {}
-    return Part(html, charts, {name: {"numbers": stated}}, deep_text.facts(parent, found, name))
-
-
-def _folded(chart: Raw, drawn: list[Runs]) -> Raw:
-    """The chart, folded away where it is many panels of straight lines."""
-    what = deep_text.straight(drawn)
-    return details(what, chart, class_="folded") if what else chart
+    charts = {name: chart_data(chart)} if chart else {}
+    return Part(html, charts, {name: {"numbers": stated}}, _facts(parent, runs, name))
 
 
 def show_published(name: str) -> Part:
     """The published curves alone, for want of runs to put beside them."""
-    agents = published.AGENTS
-    panels = [
-        {
-            "title": published.title(game),
-            "x": {"label": "Environment steps", "min": 0},
-            "y": {"label": METRICS["return_mean"], "cut": True},
-            "series": [_line(agent, published.scores(game, agent), None) for agent in agents],
-        }
-        for game in published.GAMES
+    chart = published_chart()
+    html = item(
+        name,
+        "Figure 6, as published",
+        el("p", NOTHING_OF_OURS, class_="missing"),
+        figure(name, chart),
+        source("qduet/data/published_scores.csv"),
+    )
+    return Part(html, {name: chart_data(chart)}, {})
+
+
+def heading(parent: Path, runs: list[Runs]) -> str:
+    """What these runs are."""
+    if is_figure6(runs):
+        return "Figure 6: DQN, Dueling DQN and RDQ on MinAtar"
+    return f"Training runs of {_steps(runs)} steps{inside(_directory(parent, runs))}"
+
+
+def is_figure6(runs: list[Runs]) -> bool:
+    """Whether these runs are the paper's experiment: its length, seeds, agents and settings."""
+    return all(
+        published.covers(directory.config)
+        and directory.config["steps"] == published.STEPS
+        and len(directory.config["seeds"]) >= published.SEEDS
+        and set(published.AGENTS) <= set(directory.agents)
+        and all(_as_published(directory, label) for label in published.AGENTS)
+        for directory in runs
+    )
+
+
+def on_minatar(runs: list[Runs]) -> bool:
+    """Whether all games are of the paper, and none of one's own."""
+    return all(directory.game in published.GAMES for directory in runs)
+
+
+def _as_published(runs: Runs, label: str) -> bool:
+    settings = next(agent for agent in runs.config["agents"] if agent["label"] == label)
+    wanted = dataclasses.asdict(make_agent(label, protocol="reference"))
+    return all(settings.get(key) == value for key, value in wanted.items())
+
+
+def _directory(parent: Path, runs: list[Runs]) -> Path:
+    return runs[0].directory if len(runs) == 1 else parent
+
+
+# --- Words ---------------------------------------------------------------------------------------
+
+
+def _steps(runs: list[Runs]) -> str:
+    """How long they are, the shortest first: ``1,000, 6,000 and 1M``."""
+    counts = sorted({directory.config["steps"] for directory in runs})
+    *others, last = [f"{n / 1e6:g}M" if n >= 1_000_000 else f"{n:,}" for n in counts]
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _setting(runs: list[Runs]) -> str:
+    """How they were made, once if all were made alike."""
+    texts = []
+    for directory in runs:
+        config = directory.config
+        seeds, agents = len(config["seeds"]), len(directory.agents)
+        texts.append(
+            f"{agents} agent{'s' * (agents != 1)} × "
+            f"{seeds if seeds > 1 else 'a single'} seed{'s' * (seeds != 1)}, {config['steps']:,} "
+            f"steps, protocol={config.get('protocol', 'unknown')}, "
+            f"{config.get('episodes', '?')} episodes per evaluation"
+        )
+    if len(set(texts)) > 1:
+        names = [directory.directory.name for directory in runs]
+        return " ".join(f"{name}: {text}." for name, text in zip(names, texts, strict=True))
+    games = {directory.game for directory in runs}
+    which = "Each game" if len(games) == len(runs) else "Each directory"
+    return f"{published.title(runs[0].game) if len(runs) == 1 else which}: {texts[0]}."
+
+
+def _short(runs: list[Runs]) -> str:
+    """What a short training is, and is not."""
+    steps = max(directory.config["steps"] for directory in runs)
+    if steps >= published.EVALUATE_EVERY or not on_minatar(runs):
+        return ""
+    return (
+        f"A short training, {100 * steps / published.STEPS:.2g} % of the paper’s 10,000,000 steps: "
+        "enough to see learning begin, not to compare agents."
+    )
+
+
+def _notes(runs: Runs) -> list[str]:
+    """What a reader must know before trusting the curves."""
+    notes, steps = [], runs.table["step"]
+    if not len(steps):
+        notes.append(f"{runs.directory} has no evaluation yet: there is nothing to show.")
+    elif not runs.finished:
+        last = int(steps.max())
+        notes.append(
+            f"{runs.directory} is unfinished: evaluated up to step {last:,} of "
+            f"{runs.config['steps']:,}; what all seeds have is shown."
+        )
+    if len(runs.config["seeds"]) == 1:
+        notes.append(f"{runs.directory} has a single seed: a curve, but no interval.")
+    for agent in runs.agents:
+        lost = ~np.isfinite(runs.table["return_mean"]) & (runs.table["agent"] == agent)
+        seeds = sorted(set(runs.table["seed"][lost].tolist()))
+        if seeds:
+            first = int(steps[lost].min())
+            notes.append(
+                f"{runs.directory}: no finite return of {agent}, seed "
+                f"{', '.join(map(str, seeds))}, from step {first:,} on: diverged. There the mean "
+                "is not drawn."
+            )
+    return notes
+
+
+def _straight(runs: list[Runs]) -> str:
+    """What is drawn, if it is many panels of two evaluations each; else nothing."""
+    number = len(by_panel(runs))
+    steps = [np.unique(directory.table["step"]) for directory in runs]
+    if number < MANY_PANELS or max(map(len, steps)) > 2:
+        return ""
+    ends = {int(at[-1]) for at in steps}
+    until = f" to {min(ends):,} steps" if len(ends) == 1 else ""
+    return f"Charts: {number} panels of straight lines, from the first evaluation{until}"
+
+
+def _agents_table(runs: list[Runs]) -> Raw:
+    """How each agent is set, where that differs from the published setting."""
+    rows = [
+        [directory.directory.name, agent["label"], _differences(agent)]
+        for directory in runs
+        for agent in directory.config["agents"]
     ]
-    chart = {
-        "groups": [group(agent, look_of(agent, agents)) for agent in agents],
-        "seeds": True,
-        "log": True,
-        "panels": panels,
-    }
-    html = el(
-        "section",
-        el("h3", "Figure 6, as published"),
-        el("p", deep_text.NOTHING_OF_OURS, class_="missing"),
-        el("figure", el("div", data_chart=name, class_="chart"), deep_text.published_caption()),
-        el("p", "Source: ", code("qduet/data/published_scores.csv"), class_="source"),
-        id=name,
-        class_="item",
+    caption = "Settings of the agents, where they are not those of the released code"
+    return details(
+        "Settings of the agents", table(("runs", "agent", "settings"), rows, caption=caption)
     )
-    return Part(html, {name: chart}, {})
 
 
-def _has(runs: Runs, metric: str) -> bool:
-    return metric in runs.table and bool(np.isfinite(runs.table[metric]).any())
+def _differences(agent: dict[str, Any]) -> str:
+    name = agent.get("name")
+    if name not in published.AGENTS:
+        return ", ".join(f"{k} = {v}" for k, v in agent.items() if k != "label")
+    usual = dataclasses.asdict(make_agent(str(name), protocol="reference"))
+    changed = [f"{k} = {agent.get(k)} (there {v})" for k, v in usual.items() if agent.get(k) != v]
+    return ", ".join(changed) or "as in the released code"
 
 
-# --- The chart -----------------------------------------------------------------------------------
+def _facts(parent: Path, runs: list[Runs], name: str) -> tuple[Fact, ...]:
+    """What was run, where and for how long, for the summary of the page."""
+    number = sum(len(directory.agents) * len(directory.config["seeds"]) for directory in runs)
+    games = ", ".join(dict.fromkeys(published.title(directory.game) for directory in runs))
+    other = "MinAtar" if on_minatar(runs) else "Training"
+    what = "Figure 6" if is_figure6(runs) else other
+    where = str(_directory(parent, runs))
+    text = f"{what}: {number} run{'s' * (number != 1)} of {_steps(runs)} steps, {games}"
+    facts = [Fact("run", text, name, where)]
+    seconds = sum(_seconds(directory) for directory in runs)
+    if np.isfinite(seconds):
+        facts.append(Fact("time", f"{what}: {seconds / 60:.1f} min", name, where))
+    devices = {str((r.config.get("provenance") or {}).get("device", "unknown")) for r in runs}
+    facts.append(Fact("where", f"{what}: {', '.join(sorted(devices))}", name, where))
+    return tuple(facts)
 
 
-def _panel(panel: deep_text.Panel, metrics: list[str], title: str) -> dict[str, Any]:
-    lines = []
-    for metric, runs in itertools.product(metrics, panel):
-        for label in runs.agents if _has(runs, metric) else ():
-            lines.append(_line(label, runs.scores(label, metric), metric))
-            theirs = _published(runs, label, metric)
-            if theirs is not None:
-                lines.append(_line(label, theirs, metric, kind="published"))
-    return {
-        "title": title,
-        "x": {"label": "Environment steps", "min": 0, "max": panel[0].config["steps"]},
-        "y": {"label": {"by": "metric", **METRICS}, "cut": True},
-        "series": lines,
-    }
-
-
-def _line(
-    label: str, scores: Scores, metric: str | None, kind: str | None = None
-) -> dict[str, Any]:
-    when = {"metric": metric} if metric else None
-    if not len(scores.steps):
-        empty = np.zeros(0)
-        return series(label, empty, empty, empty, empty, when=when, kind=kind)
-    several = len(scores.seeds) > 1
-    line = series(
-        label,
-        scores.steps,
-        *stats.band(scores.values),
-        when=when,
-        kind=kind,
-        seeds=scores.values if several and kind is None else None,
-        seed_names=scores.seeds.tolist(),
-        note=None if several else "one seed",
-    )
-    return line | ({"dots": True, "size": 2.2} if len(scores.steps) <= FEW_EVALUATIONS else {})
-
-
-def _published(runs: Runs, label: str, metric: str) -> Scores | None:
-    """The published scores to draw beside an agent's: its own, up to where it was trained."""
-    known = published.covers(runs.config) and metric in ("return_mean", "q_overestimation")
-    if not known or label not in published.AGENTS:
-        return None
-    scores = published.scores(runs.game, label, metric)
-    there = scores.steps <= runs.config["steps"]
-    if there.sum() < 2:
-        return None
-    return Scores(scores.seeds, scores.steps[there], scores.values[:, there])
+def _seconds(runs: Runs) -> float:
+    """Wall clock of the command; all runs of a directory train side by side. NaN: not known."""
+    elapsed = runs.table.get("elapsed_seconds", np.zeros(0))
+    known = elapsed[np.isfinite(elapsed)]
+    return float(known.max()) if known.size else float("nan")

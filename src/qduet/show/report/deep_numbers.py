@@ -19,9 +19,9 @@ from qduet.show.report.html import Child, Raw, code, details, el, table
 HEADINGS = ("game", "agent", "seeds", "mean", "median", "IQM", "mean over training", "file")
 
 
-def show(found: list[Runs]) -> tuple[Raw, list[dict[str, Any]]]:
+def show(directories: list[Runs]) -> tuple[Raw, list[dict[str, Any]]]:
     """The tables of all runs, and what they state."""
-    groups, reasons, alone = _comparable(found)
+    groups, reasons, alone = _comparable(directories)
     parts = [el("p", f"No numbers: {reason}.", class_="setting") for reason in alone]
     stated = []
     if groups:
@@ -32,8 +32,8 @@ def show(found: list[Runs]) -> tuple[Raw, list[dict[str, Any]]]:
             stated.append({"step": collection.at, "by_game": [a._asdict() for a in summaries]})
             tables.append(_table(group, collection, summaries))
         if reasons:
-            told = f"More than one table, since not all runs can be compared: {reasons[0]}."
-            tables.append(el("p", told, class_="setting"))
+            note = f"More than one table, since not all runs can be compared: {reasons[0]}."
+            tables.append(el("p", note, class_="setting"))
         parts.append(details("Numbers and their files", tables))
     return el("div", parts), stated
 
@@ -42,11 +42,11 @@ def _collected(group: list[Runs]) -> Collection:
     return comparison.collect([Source(runs) for runs in group])
 
 
-def _comparable(found: list[Runs]) -> tuple[list[list[Runs]], list[str], list[str]]:
+def _comparable(directories: list[Runs]) -> tuple[list[list[Runs]], list[str], list[str]]:
     """Runs by what can be compared, why there is more than one such group, and what has none."""
     groups: list[list[Runs]] = []
     reasons, alone = [], []
-    for runs in found:
+    for runs in directories:
         try:
             _collected([runs])
         except InputError as error:

@@ -2,6 +2,7 @@
 
 import datetime
 import json
+from collections import Counter
 from collections.abc import Iterable
 from importlib import resources
 from pathlib import Path
@@ -11,8 +12,8 @@ from qduet.core.errors import InputError, read_json
 from qduet.core.files import to_json
 from qduet.core.provenance import provenance
 from qduet.show.player import page as player
-from qduet.show.report.chart import Part
 from qduet.show.report.html import Child, Raw, code, el, join, table
+from qduet.show.report.parts import Part
 from qduet.show.report.sections import Section, attempt, sections
 from qduet.show.report.sources import Found, find
 
@@ -31,11 +32,11 @@ class Page(NamedTuple):
 
 def build(directories: Iterable[Path]) -> Page:
     """The page of everything that lies in `directories`."""
-    places = list(directories)
-    found = find(places)
+    given = list(directories)
+    found = find(given)
     if found.empty:
         raise InputError(
-            f"nothing to show in {', '.join(map(str, places))}: give directories that qduet "
+            f"nothing to show in {', '.join(map(str, given))}: give directories that qduet "
             "reproduce, theory --out, train or watch wrote"
         )
     problems: list[str] = []
@@ -110,17 +111,22 @@ def _header(
 
 
 def _verdict(parts: list[Part]) -> Child:
-    """The page in one sentence."""
-    kinds = [fact.kind for part in parts for fact in part.facts]
-    if "differs" in kinds:
-        return el("strong", "Not everything agrees with the paper; the list below says what.")
-    if "agrees" in kinds:
-        but = ", but for the corrections named below" if "corrected" in kinds else ""
-        left = "; not all of it is decided" if "undecided" in kinds else ""
-        return el("strong", f"What could be judged here agrees with the paper{but}{left}.")
-    if "undecided" in kinds:
+    """The page in one sentence: how many verdicts of each kind the list below has."""
+    facts = dict.fromkeys(fact for part in parts for fact in part.facts)
+    counts = Counter(fact.kind for fact in facts)
+    words = {
+        "agrees": "agree with the paper",
+        "corrected": "agree once the paper is corrected",
+        "undecided": "undecided",
+        "differs": "differ from it",
+    }
+    total = sum(counts[kind] for kind in words)
+    if not total:
+        return "Nothing here is judged against the paper: too little was run, or other experiments."
+    if total == counts["undecided"]:
         return "Nothing here is decided, for or against the paper: there are too few runs."
-    return "Nothing here is judged against the paper: too little was run, or something else."
+    text = ", ".join(f"{counts[kind] or 'none'} {meaning}" for kind, meaning in words.items())
+    return el("strong", f"{total} verdict{'s' * (total != 1)} below: {text}.")
 
 
 KINDS = {

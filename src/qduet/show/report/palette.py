@@ -1,11 +1,11 @@
 """Colours that can be told from their background, in the light and in the dark.
 
-The colours of `show.figures.style` are made for white paper. On a screen a line needs a contrast
+The colours of `show.names` are made for white paper. On a screen a line needs a contrast
 of 3 : 1 to what is behind it (WCAG 2.2, 1.4.11), so each colour is moved towards black or white
 until it has that; the colours of a reader's own rules as well.
 
-    >>> pair("#56B4E9")
-    ('#3d80a6', '#56b4e9')
+    >>> on_grounds("#56B4E9")
+    {'light': '#3d80a6', 'dark': '#56b4e9'}
 """
 
 PAPER, NIGHT = "#ffffff", "#15181d"
@@ -41,12 +41,13 @@ def readable(colour: str, background: str, needed: float = NEEDED) -> str:
     channels = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     for part in range(101):
         moved = [round(c + (towards - c) * part / 100) for c in channels]
-        found = "#" + "".join(f"{c:02x}" for c in moved)
-        if contrast(found, background) >= needed:
+        result = "#" + "".join(f"{c:02x}" for c in moved)
+        if contrast(result, background) >= needed:
             break
-    return found
+    return result
 
 
-def pair(colour: str) -> tuple[str, str]:
+def on_grounds(colour: str) -> dict[str, str]:
     """The colour on light and on dark ground."""
-    return readable(colour, PAPER), readable(AT_NIGHT.get(colour.lower(), colour), NIGHT)
+    at_night = AT_NIGHT.get(colour.lower(), colour)
+    return {"light": readable(colour, PAPER), "dark": readable(at_night, NIGHT)}

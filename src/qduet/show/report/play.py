@@ -7,8 +7,8 @@ from qduet.core.errors import read_json
 from qduet.jobs import recording_file
 from qduet.results.published import title
 from qduet.show.player.page import embedded
-from qduet.show.report.chart import Fact, Part
 from qduet.show.report.html import Raw, code, details, el, table
+from qduet.show.report.parts import Fact, Part
 
 ORDER = ("rdq", "dueling_dqn", "dqn")
 
@@ -23,20 +23,20 @@ def load(path: Path) -> dict[str, Any]:
     return document
 
 
-def _place(label: str) -> int:
+def _rank(label: str) -> int:
     """RDQ first: its two value functions are both in use."""
     return ORDER.index(label) if label in ORDER else len(ORDER)
 
 
 def show(documents: list[tuple[Path, dict[str, Any]]], name: str) -> Part:
     """The player, and the table of what it plays."""
-    documents = sorted(documents, key=lambda item: (item[1]["game"], _place(item[1]["label"])))
+    documents = sorted(documents, key=lambda item: (item[1]["game"], _rank(item[1]["label"])))
     kept: list[tuple[Path, dict[str, Any]]] = []
-    left: list[tuple[Path, dict[str, Any]]] = []
+    too_large: list[tuple[Path, dict[str, Any]]] = []
     size = 0
     for path, document in documents:
         size += len(document["data"])
-        (kept if size <= LARGEST else left).append((path, document))
+        (kept if size <= LARGEST else too_large).append((path, document))
     rows = [
         [
             title(d["game"]),
@@ -51,8 +51,8 @@ def show(documents: list[tuple[Path, dict[str, Any]]], name: str) -> Part:
     headings = ("game", "agent", "run", "trained for", "score", "file")
     listed = table(headings, rows, caption="The recordings in this page")
     note = None
-    if left:
-        names = ", ".join(str(path) for path, _ in left)
+    if too_large:
+        names = ", ".join(str(path) for path, _ in too_large)
         note = el("p", f"Too large to take along: {names}.", class_="missing")
     html = el(
         "section",

@@ -11,19 +11,9 @@ from qduet.core.errors import InputError
 from qduet.paper.certificate import Certificate, certify
 from qduet.paper.figures import FIGURES
 from qduet.results.runs import Runs, load
-from qduet.show.report import (
-    cells,
-    certificate,
-    deep,
-    deep_text,
-    graph,
-    play,
-    tabular,
-    tabular_text,
-    theory,
-)
-from qduet.show.report.chart import Part
+from qduet.show.report import certificate, deep, experiments, play, tabular, theory
 from qduet.show.report.html import el
+from qduet.show.report.parts import Part
 from qduet.show.report.sources import Found, inside
 
 
@@ -64,7 +54,7 @@ def attempt(problems: list[str], function: Callable[..., Any], *arguments: Any) 
         return None
 
 
-def told_apart(headings: Sequence[str], directories: Sequence[Path]) -> list[str]:
+def distinct_headings(headings: Sequence[str], directories: Sequence[Path]) -> list[str]:
     """The headings; those that are there twice with their directories."""
     twice = [heading for heading in headings if headings.count(heading) > 1]
     return [
@@ -74,14 +64,14 @@ def told_apart(headings: Sequence[str], directories: Sequence[Path]) -> list[str
 
 
 def _tabular(found: Found, problems: list[str]) -> Section:
-    shown: list[cells.Loaded] = []
-    for folder, paths in found.cells.items():
-        read = [attempt(problems, cells.read, path) for path in paths]
+    shown: list[experiments.Loaded] = []
+    for folder, paths in found.curves.items():
+        read = [attempt(problems, experiments.read, path) for path in paths]
         files = [file for file in read if file is not None]
-        title = attempt(problems, cells.title, folder)
-        shown += attempt(problems, cells.load, folder, files, title) or ()
-    headings = told_apart(
-        [tabular_text.heading(loaded) for loaded in shown], [loaded.folder for loaded in shown]
+        title = attempt(problems, experiments.title, folder)
+        shown += attempt(problems, experiments.load, folder, files, title) or ()
+    headings = distinct_headings(
+        [tabular.heading(loaded) for loaded in shown], [loaded.folder for loaded in shown]
     )
     parts = [
         tabular.show(loaded, f"tabular-{i}", heading)
@@ -89,18 +79,18 @@ def _tabular(found: Found, problems: list[str]) -> Section:
     ]
     lead = "No tabular results were given; qduet reproduce makes them."
     if shown:
-        lead = tabular_text.lead(shown)
+        lead = tabular.lead(shown)
     for path in found.last_runs:
-        log = attempt(problems, tabular_text.show_run, path)
+        log = attempt(problems, tabular.show_log, path)
         parts += [log] if log is not None else []
     return Section("tabular", "Tabular experiments", lead, parts)
 
 
 def _theory(found: Found, problems: list[str]) -> Section:
-    parts = [graph.show("figure1")] if found.of_the_paper else []
-    once = {path.stem: path for path in reversed(found.drawn)}
+    parts = [theory.show_figure1("figure1")] if found.of_the_paper else []
+    once = {path.stem: path for path in reversed(found.charts)}
     for stem in sorted(once):
-        parts.append(attempt(problems, theory.show_drawn, once[stem], stem))
+        parts.append(attempt(problems, theory.show_chart, once[stem], stem))
     for i, path in enumerate(found.theory):
         parts.append(attempt(problems, theory.show_claims, path, f"claims-{i}"))
     lead = "Every proved statement and remark of the paper as a measurement: error ≤ allowed."
@@ -119,7 +109,7 @@ def _groups(found: Found, problems: list[str]) -> Groups:
         loaded = [attempt(problems, load, path) for path in paths]
         if any(loaded):
             groups[parent] = [runs for runs in loaded if runs is not None]
-    rank = lambda parent: (not deep_text.is_figure6(groups[parent]), -_longest(groups[parent]))
+    rank = lambda parent: (not deep.is_figure6(groups[parent]), -_longest(groups[parent]))
     return {parent: groups[parent] for parent in sorted(groups, key=rank)}
 
 
@@ -128,14 +118,14 @@ def _longest(runs: list[Runs]) -> int:
 
 
 def _deep(found: Found, groups: Groups) -> Section:
-    headings = told_apart(
-        [deep_text.heading(parent, runs) for parent, runs in groups.items()], list(groups)
+    headings = distinct_headings(
+        [deep.heading(parent, runs) for parent, runs in groups.items()], list(groups)
     )
     parts = [
         deep.show(parent, runs, f"deep-{i}", heading)
         for i, ((parent, runs), heading) in enumerate(zip(groups.items(), headings, strict=True))
     ]
-    if found.of_the_paper and not any(map(deep_text.is_figure6, groups.values())):
+    if found.of_the_paper and not any(map(deep.is_figure6, groups.values())):
         parts.insert(0, deep.show_published("published"))
     lead = (
         "DQN, Dueling DQN and RDQ are one family, Q = w·V + A − c·mean(A) with a penalty β; each "
@@ -144,7 +134,7 @@ def _deep(found: Found, groups: Groups) -> Section:
     if not groups:
         none = "No training runs were given; qduet train makes them."
         lead = f"{lead} {none}" if parts else none
-    name = "MinAtar" if all(map(deep_text.on_minatar, groups.values())) else "Training"
+    name = "MinAtar" if all(map(deep.on_minatar, groups.values())) else "Training"
     return Section("minatar", name, lead, parts)
 
 
@@ -165,7 +155,7 @@ def _certificate(found: Found, groups: Groups, problems: list[str]) -> Section:
     """The paper’s claims, and our runs against the published ones."""
     parts: list[Part] = []
     refused: list[str] = []
-    figures = [folder for folder in found.cells if folder.name in FIGURES]
+    figures = [folder for folder in found.curves if folder.name in FIGURES]
     whole = [folder.parent for folder in figures if (folder / "summary.json").exists()]
     reproduced = whole[0] if whole else None
     admitted: list[tuple[Path, Certificate]] = []
@@ -175,7 +165,7 @@ def _certificate(found: Found, groups: Groups, problems: list[str]) -> Section:
             admitted.append((parent, made))
     if admitted or found.theory or reproduced:
         first = [item.directory for item in groups[admitted[0][0]]] if admitted else []
-        made = attempt(problems, _certify_all, first, reproduced)
+        made = attempt(problems, lambda: certify(first, reproduced=reproduced))
         title = "The paper’s claims" + (", and our runs beside the published ones" if first else "")
         if made is not None:
             parts.append(certificate.show(made, "certificate-0", title, first))
@@ -192,7 +182,3 @@ def _certificate(found: Found, groups: Groups, problems: list[str]) -> Section:
     elif notes:
         parts.append(Part(el("ul", [el("li", note) for note in notes], class_="setting"), {}, {}))
     return Section("certificate", "Certificate", lead, parts)
-
-
-def _certify_all(directories: list[Path], reproduced: Path | None) -> Certificate:
-    return certify(directories, reproduced=reproduced)

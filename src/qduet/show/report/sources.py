@@ -1,9 +1,9 @@
 """What results lie in some directories.
 
     >>> found = find([Path("out"), Path("results")])
-    >>> found.cells        # {Path("out/figure5"): [Path("out/figure5/actions-2/hard_rdq.npz"), …]}
+    >>> found.curves        # {Path("out/figure5"): [Path("out/figure5/actions-2/hard_rdq.npz"), …]}
 
-Results are told by their files: cells of `qduet reproduce`, directories of `qduet train`, the
+Results are known by their files: curves of `qduet reproduce`, directories of `qduet train`, the
 JSON that `qduet theory --out` and the figures leave, recordings of `qduet watch`.
 """
 
@@ -19,7 +19,7 @@ from qduet.results import runs
 
 THEORY = "theory.json"
 LAST_RUN = "last-run.json"
-DRAWN = ("figure4.json", "rates.json", "ring.json")
+CHARTS = ("figure4.json", "rates.json", "ring.json")
 RECORDING = re.compile(r".+-episode\d+\.json")
 SKIPPED = ("checkpoint", "weights")
 
@@ -28,26 +28,26 @@ SKIPPED = ("checkpoint", "weights")
 class Found:
     """Paths by what they hold; all in the order of their names."""
 
-    cells: dict[Path, list[Path]] = dataclasses.field(default_factory=dict)
-    """Cells of tabular sweeps, by the folder of their figure."""
+    curves: dict[Path, list[Path]] = dataclasses.field(default_factory=dict)
+    """Curves files of tabular sweeps, by the folder of their figure."""
     runs: list[Path] = dataclasses.field(default_factory=list)
     """Directories of training runs."""
     theory: list[Path] = dataclasses.field(default_factory=list)
-    drawn: list[Path] = dataclasses.field(default_factory=list)
-    """The data of drawn figures."""
+    charts: list[Path] = dataclasses.field(default_factory=list)
+    """The charts of the theory."""
     last_runs: list[Path] = dataclasses.field(default_factory=list)
     recordings: list[Path] = dataclasses.field(default_factory=list)
 
     @property
     def of_the_paper(self) -> bool:
         """Whether there is something that others' own experiments and runs do not make."""
-        figures = any(folder.name in FIGURES for folder in self.cells)
-        return bool(figures or self.theory or self.drawn)
+        figures = any(folder.name in FIGURES for folder in self.curves)
+        return bool(figures or self.theory or self.charts)
 
     @property
     def empty(self) -> bool:
         """Whether there is nothing to show."""
-        return not (self.cells or self.runs or self.theory or self.recordings)
+        return not (self.curves or self.runs or self.theory or self.recordings)
 
 
 def find(directories: Iterable[Path]) -> Found:
@@ -69,16 +69,16 @@ def find(directories: Iterable[Path]) -> Found:
 
 def _sort_in(found: Found, folder: Path, names: set[str]) -> None:
     if re.fullmatch(r"actions-\d+", folder.name):
-        cells = sorted(folder / name for name in names if name.endswith(".npz"))
-        if cells:
-            found.cells.setdefault(folder.parent, []).extend(cells)
+        curves = sorted(folder / name for name in names if name.endswith(".npz"))
+        if curves:
+            found.curves.setdefault(folder.parent, []).extend(curves)
         return
     if {runs.CONFIG, runs.EVALUATIONS} <= names:
         found.runs.append(folder)
     found.theory += [folder / THEORY] if THEORY in names else []
     found.last_runs += [folder / LAST_RUN] if LAST_RUN in names else []
     found.recordings += sorted(folder / name for name in names if RECORDING.fullmatch(name))
-    found.drawn += [folder / name for name in DRAWN if name in names]
+    found.charts += [folder / name for name in CHARTS if name in names]
 
 
 def inside(directory: Path) -> str:

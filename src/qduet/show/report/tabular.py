@@ -1,143 +1,176 @@
-"""The tabular figures on the page: charts, tables and verdicts of what `cells` has loaded."""
+"""The tabular experiments on the page: chart, settings, verdicts, numbers, facts."""
 
+import re
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from qduet import stats
-from qduet.show.figures.style import look_of_rule
-from qduet.show.report import tabular_text
-from qduet.show.report.cells import Loaded
-from qduet.show.report.chart import Part, finite, group, series
-from qduet.show.report.html import el
+from qduet.core.errors import as_input_error, read_json
+from qduet.show.charts.tabular import best_step_size, tabular_chart
+from qduet.show.report.experiments import Loaded
+from qduet.show.report.html import Raw, code, details, el, table
+from qduet.show.report.parts import Fact, Part, chart_data, figure, item
+from qduet.show.report.sources import inside
+from qduet.tabular.experiments import TabularExperiment
+from qduet.tabular.mdp import FOUR_STATE
+from qduet.tabular.summary import first_rule
 from qduet.tabular.summary import table as summary_table
-
-FEW_POINTS = 50
-"""The curves of single seeds, and of all step sizes, are drawn with about so many points."""
-
-BEST = "best"
-"""The choice of each rule's best step size; the others are numbered."""
 
 
 def show(loaded: Loaded, name: str, heading: str) -> Part:
     """The figure `name` of the page: chart, what the paper says, table, sources."""
-    experiment, summary = loaded.results.experiment, loaded.summary
-    shown = str(experiment.actions[-1])
-    chart: dict[str, Any] = {
-        "selects": [
-            {
-                "id": "actions",
-                "label": "Number of actions |A|",
-                "values": [str(n) for n in experiment.actions],
-                "initial": shown,
-            },
-            {
-                "id": "step_size",
-                "label": "Curves at α =",
-                "values": [BEST, *(str(k) for k in range(len(experiment.step_sizes)))],
-                "labels": ["each rule’s best", *(f"{a:.4f}" for a in experiment.step_sizes)],
-                "initial": BEST,
-            },
-        ],
-        "groups": [
-            group(rule, look_of_rule(rule, loaded.results.rules)) for rule in loaded.results.rules
-        ],
-        "seeds": experiment.seeds > 1,
-        "log": True,
-        "panels": [_curves(loaded), _step_sizes(loaded)],
-    }
-    if len(experiment.actions) > 1:
-        chart["panels"].append(_scaling(loaded))
-    missing = tabular_text.missing(loaded)
-    html = el(
-        "section",
-        el("h3", heading),
-        el("p", tabular_text.setting(experiment), class_="setting"),
+    chart = tabular_chart(loaded.results, loaded.summary)
+    missing = _missing(loaded)
+    html = item(
+        name,
+        heading,
+        el("p", _setting(loaded.results.experiment), class_="setting"),
         el("p", missing, class_="missing") if missing else None,
-        el("figure", el("div", data_chart=name, class_="chart"), tabular_text.caption(loaded)),
-        tabular_text.verdicts(loaded),
-        tabular_text.numbers(loaded),
-        id=name,
-        class_="item",
+        figure(name, chart),
+        _verdicts(loaded),
+        _numbers(loaded),
     )
-    data = {"table": summary_table(summary), "source": str(loaded.folder)}
-    return Part(html, {name: chart}, {name: data}, tabular_text.facts(loaded, name))
+    data = {"table": summary_table(loaded.summary), "source": str(loaded.folder)}
+    return Part(html, {name: chart_data(chart)}, {name: data}, _facts(loaded, name))
 
 
-def _curves(loaded: Loaded) -> dict[str, Any]:
+def lead(shown: list[Loaded]) -> str:
+    """What the experiments of a page are about."""
+    of_the_paper = [loaded.results.experiment.problem_id in FOUR_STATE for loaded in shown]
+    where = "the paper’s 4-state problem" if any(of_the_paper) else "finite MDPs"
+    if any(of_the_paper) and not all(of_the_paper):
+        where += " and on others"
+    return (
+        f"Rules on {where}. An AUC is the mean of an error curve, in percent of the initial error: "
+        "less is better."
+    )
+
+
+def heading(loaded: Loaded) -> str:
+    """The figure by its number and title."""
     experiment = loaded.results.experiment
-    every = max(1, (len(experiment.points) - 1) // FEW_POINTS)
-    lines = []
-    for n, by_rule in loaded.summary.items():
-        for rule, summary in by_rule.items():
-            lines.append(
-                series(
-                    rule,
-                    experiment.points,
-                    *stats.band(summary.curves),
-                    note=f"α = {tabular_text.best_step_size(summary)}",
-                    when={"actions": str(n), "step_size": BEST},
-                    seeds=summary.curves[:, ::every] if experiment.seeds > 1 else None,
-                    seed_x=experiment.points[::every],
-                )
-            )
-            lines += _other_step_sizes(loaded, n, rule, every)
-    return {
-        "title": "Learning curves",
-        "grids": {"few": finite(experiment.points[::every], 9)},
-        "x": {"label": "Environment steps", "min": 0},
-        "y": {
-            "label": "RMS error, % of the initial error",
-            "percent": True,
-            "min": 0,
-            "cap": 200,
-        },
-        "series": lines,
-    }
+    number = experiment.figure.removeprefix("figure")
+    return f"Figure {number}: {experiment.title}" if loaded.declared else experiment.title
 
 
-def _other_step_sizes(loaded: Loaded, n: int, rule: str, every: int) -> list[dict[str, Any]]:
-    """The mean curve of every step size; it ends where a run diverges."""
-    percent = loaded.results.curves[n][rule].percent[:, :, ::every].mean(axis=0)
-    return [
-        {"group": rule, "x": "few", "y": finite(curve, 4)}
-        | {"when": {"actions": str(n), "step_size": str(k)}}
-        for k, curve in enumerate(percent)
+def _setting(experiment: TabularExperiment) -> str:
+    """How the experiment was run."""
+    seeds = f"{experiment.seeds} seeds" if experiment.seeds > 1 else "a single seed (no intervals)"
+    sizes = ", ".join(map(str, experiment.actions))
+    of_the_paper = experiment.problem_id in FOUR_STATE
+    return (
+        f"Problem “{_name(experiment.problem_id)}”, "
+        f"|A| {f'∈ {{{sizes}}}' if len(experiment.actions) > 1 else f'= {sizes}'}; "
+        f"{seeds}, {experiment.steps:,} steps, {len(experiment.step_sizes)} step sizes"
+        f"{f'; protocol={experiment.protocol}' if of_the_paper else ''}."
+    )
+
+
+def _name(problem: str) -> str:
+    """What a problem is called, without the digest that tells it from others."""
+    return re.sub(r"(?<=.)#[0-9a-f]{12}$", "", problem)
+
+
+def _missing(loaded: Loaded) -> str:
+    """What the reader might expect to see here, and will not."""
+    experiment, notes = loaded.results.experiment, []
+    declared = loaded.declared
+    wanted = {spec.id for spec in declared.rules} if declared else set()
+    absent = [
+        f"{rule} at |A| = {n}"
+        for n in experiment.actions
+        for rule in dict.fromkeys((*loaded.results.rules, *sorted(wanted)))
+        if (n, rule) not in loaded.files
     ]
+    if absent:
+        notes.append(f"No results of {', '.join(absent)}.")
+    own = [rule for rule in loaded.results.rules if declared and rule not in wanted]
+    if own:
+        notes.append(f"Not in the paper: {', '.join(own)}.")
+    if declared and not loaded.known:
+        notes.append(
+            "Not the paper's full experiment, so its statements are not judged on these data."
+        )
+    return " ".join(notes)
 
 
-def _step_sizes(loaded: Loaded) -> dict[str, Any]:
-    lines = []
-    for n, by_rule in loaded.summary.items():
-        for rule, summary in by_rule.items():
-            mean, low, high, _ = np.array(summary.intervals).T
-            line = series(rule, summary.step_sizes, mean, low, high, when={"actions": str(n)})
-            line["diverged"] = [int(count) for count in summary.diverged]
-            line["runs"] = len(summary.aucs)
-            lines.append(line)
-    return {
-        "title": "Step sizes",
-        "x": {"label": "Step size α", "log": True},
-        "y": {"label": "AUC, % of the initial error", "percent": True, "min": 0, "cap": 150},
-        "series": lines,
-    }
+def _verdicts(loaded: Loaded) -> Raw | None:
+    """What the paper says of the figure, and whether it holds here."""
+    if not loaded.findings:
+        return None
+    items = []
+    for finding in loaded.findings:
+        verdict = "holds" if finding.holds else "does not hold"
+        mark = el("strong", verdict, class_="yes" if finding.holds else "no")
+        items.append(el("li", mark, f" {finding.claim}. ", el("span", finding.evidence + ".")))
+    return el("div", el("h4", "What the paper says of it"), el("ul", items, class_="verdicts"))
 
 
-def _scaling(loaded: Loaded) -> dict[str, Any]:
-    lines = []
-    for rule in loaded.results.rules:
-        there = {n: by[rule] for n, by in loaded.summary.items() if rule in by}
-        mean, low, high, _ = np.array([s.best.auc for s in there.values()]).T
-        aucs = np.array([s.best_aucs for s in there.values()]).T
-        many = len(aucs) > 1
-        line = series(rule, np.array(list(there)), mean, low, high, seeds=aucs if many else None)
-        line["dots"] = True
-        held = [s.held_out.auc.mean if s.held_out else np.nan for s in there.values()]
-        line["held"] = finite(np.array(held))
-        lines.append(line)
-    return {
-        "title": "Best step size for each |A|",
-        "x": {"label": "Number of actions |A|", "ticks": list(loaded.summary)},
-        "y": {"label": "Best AUC, % of the initial error", "percent": True, "min": 0, "cap": 150},
-        "series": lines,
-    }
+def _numbers(loaded: Loaded) -> Raw:
+    """The numbers of `qduet reproduce`, with the file of each."""
+    rows = []
+    for row in summary_table(loaded.summary):
+        file = loaded.files[row["actions"], row["rule"]]
+        rows.append(
+            [
+                str(row["actions"]),
+                row["rule"],
+                best_step_size(loaded.summary[row["actions"]][row["rule"]]),
+                str(row["auc"]),
+                str(row["auc_held_out"] or "–"),
+                str(row["auc_minus_first_rule"] or "–"),
+                str(row["final_error"]),
+                str(row["diverged_runs"]),
+                code(str(file.relative_to(loaded.folder))),
+            ]
+        )
+    headings = (
+        "|A|",
+        "rule",
+        "best α",
+        "AUC",
+        "AUC, α from other seeds",
+        f"AUC − that of {first_rule(loaded.summary)}",
+        "final error",
+        "diverged runs",
+        "file",
+    )
+    caption = (
+        f"In % of the initial error, ± half of the 95 % interval. Files{inside(loaded.folder)}"
+    )
+    return details("Numbers and their files", table(headings, rows, caption=caption, numeric=2))
+
+
+def _facts(loaded: Loaded, name: str) -> tuple[Fact, ...]:
+    """What was run and what agrees, for the summary of the page."""
+    scale = ", at the paper’s scale" if loaded.known else ", not at the paper’s scale"
+    runs = sum(
+        curves.diverged_at.size for by in loaded.results.curves.values() for curves in by.values()
+    )
+    what = f"{heading(loaded)}: {runs:,} runs{scale if loaded.declared else ''}"
+    run = Fact("run", what, name, str(loaded.folder))
+    if not loaded.findings:
+        return (run,)
+    held = sum(finding.holds for finding in loaded.findings)
+    total = len(loaded.findings)
+    kind = "agrees" if held == total else "differs"
+    figure = heading(loaded).partition(":")[0]
+    one = "the one statement of the paper " + ("holds" if held else "does not hold")
+    statements = one if total == 1 else f"{held} of {total} statements of the paper hold"
+    return run, Fact(kind, f"{figure}: {statements}", name)
+
+
+def show_log(path: Path) -> Part:
+    """What the log of the last ``qduet reproduce`` says: how long, and on what machine."""
+    log = read_json(path)
+    with as_input_error(path):
+        return Part(Raw(""), {}, {}, tuple(_log_facts(path, log)))
+
+
+def _log_facts(path: Path, log: dict[str, Any]) -> list[Fact]:
+    facts = []
+    if "seconds" in log:
+        what = ", ".join(map(str, log.get("figures", ())))
+        facts.append(Fact("time", f"{what}, the last run: {log['seconds']:.1f} s", None, str(path)))
+    known = [f"{key} {log[key]}" for key in ("device", "qduet", "jax", "python") if log.get(key)]
+    facts.append(Fact("where", f"Tabular experiments: {', '.join(known)}", None, str(path)))
+    return facts

@@ -1,38 +1,19 @@
-"""The theory on the page: the table of claims, and the figures that were drawn for it."""
+"""The theory on the page: the table of claims, and its figures."""
 
+import dataclasses
 import math
 from pathlib import Path
 from typing import Any
 
 from qduet.core.errors import as_input_error, read_json
 from qduet.paper.claims import CORRECTED, HOLDS
-from qduet.show.figures.style import Look
-from qduet.show.report.chart import DASHES, Fact, Part, group
-from qduet.show.report.html import code, el, table
-
-CAPTIONS = {
-    "figure4": (
-        "Figure 4: where Dueling and Hard RDQ end up",
-        "Sampled paths of V(s) and A(s, a₀). Dueling keeps the mean advantage it starts with; Hard "
-        "RDQ ends at the solution nearest to its start, of V and all advantages: in this plane of "
-        "two of them its path need not be at a right angle to the line.",
-    ),
-    "rates": (
-        "Predicted and simulated rates (not in the paper)",
-        "Lines: the expected update; dots: the mean of simulated runs. Right: how many steps the "
-        "slowest error needs to shrink by e, times the step size; dashes let another line be seen.",
-    ),
-    "ring": (
-        "Where AV-learning diverges off-policy (not in the paper)",
-        "A ring of states with uniform behaviour: left, runs of four rules; right, the slowest "
-        "mode of the expected update, which repels from the optimum where it is below zero.",
-    ),
-}
-
-SIZE = ", |A| = "
-"""What stands between a rule and its |A| in the label of a line."""
-
-STYLES = {"-": "solid", "--": "dashed", "-.": "dashed and dotted", ":": "dotted"}
+from qduet.show.chart import read, sizes_in_words
+from qduet.show.charts import figure1
+from qduet.show.charts.figure1 import Diagram, Text
+from qduet.show.charts.theory import ALT, TITLES
+from qduet.show.report.html import Raw, code, el, table
+from qduet.show.report.palette import on_grounds
+from qduet.show.report.parts import Fact, Part, chart_data, figure, item, source
 
 
 def show_claims(path: Path, name: str) -> Part:
@@ -49,11 +30,11 @@ def _claims(path: Path, document: dict[str, Any], name: str) -> Part:
         verdict = CORRECTED if says else HOLDS
         if not claim["holds"]:
             verdict = f"FAILS on {claim['failures']}"
-        told = f"{claim['statement']} (the paper: {says})" if says else claim["statement"]
+        text = f"{claim['statement']} (the paper: {says})" if says else claim["statement"]
         rows.append(
             [
                 claim["where"],
-                el("span", told, el("br"), code(claim["claim"])),
+                el("span", text, el("br"), code(claim["claim"])),
                 el("strong", verdict, class_="yes" if claim["holds"] else "no"),
                 f"{claim['problems']:,}",
                 f"{claim['worst']['error']:.1e}",
@@ -68,14 +49,12 @@ def _claims(path: Path, document: dict[str, Any], name: str) -> Part:
     corrected = [c for c in document["claims"] if c.get("paper") and c["holds"]]
     caption = "The margin is what rounding or the bound allows, divided by the worst error found."
     headings = ("paper", "claim", "verdict", "MDPs", "worst error", "margin")
-    html = el(
-        "section",
-        el("h3", "Each claim, checked"),
+    html = item(
+        name,
+        "Each claim, checked",
         el("p", f"{verdict} ({document['seconds']:.1f} s)."),
         table(headings, rows, caption=caption, numeric=3),
-        el("p", "Source: ", code(str(path)), class_="source"),
-        id=name,
-        class_="item",
+        source(path),
     )
     on = max((claim["problems"] for claim in document["claims"]), default=0)
     facts = (
@@ -95,54 +74,48 @@ def _margin(value: Any) -> str:
     return "∞" if number == math.inf else f"×{number:.2g}"
 
 
-# --- Drawn figures -------------------------------------------------------------------------------
+# --- Figures -------------------------------------------------------------------------------------
 
 
-def show_drawn(path: Path, name: str) -> Part:
-    """A figure whose lines were written beside its picture (`qduet.show.figures.drawn`)."""
-    document = read_json(path)
-    with as_input_error(path):
-        return _drawn(path, document, name)
+def show_chart(path: Path, name: str) -> Part:
+    """A chart that `qduet theory --out` or `qduet reproduce` wrote beside its picture."""
+    chart = read(path, title=TITLES[path.stem])
+    alt = ALT[path.stem] + sizes_in_words(chart)
+    chart = dataclasses.replace(chart, alt=alt)
+    html = item(name, chart.title, figure(name, chart), source(path))
+    return Part(html, {name: chart_data(chart)}, {})
 
 
-def _drawn(path: Path, document: dict[str, Any], name: str) -> Part:
-    title, caption = CAPTIONS[path.stem]
-    caption += "".join(_sizes(panel) for panel in document["panels"])
-    looks: dict[str, Look] = {}
-    for panel in document["panels"]:
-        for line in panel["series"]:
-            family = line["label"].partition(SIZE)[0]  # one switch for all sizes of a rule
-            looks.setdefault(family, Look(family, line["colour"], "-", len(looks)))
-            line |= {"group": family, "name": line["label"], "dash": DASHES[line["style"]]}
-    lines = [line for panel in document["panels"] for line in panel["series"]]
-    marks = {line["group"] for line in lines if line.get("points")}
-    marks -= {line["group"] for line in lines if not line.get("points")}
-    groups = [group(key, look, points=key in marks) for key, look in looks.items()]
-    panels = [_panel(panel) for panel in document["panels"]]
-    html = el(
-        "section",
-        el("h3", title),
-        el("figure", el("div", data_chart=name, class_="chart"), el("figcaption", caption)),
-        el("p", "Source: ", code(str(path)), class_="source"),
-        id=name,
-        class_="item",
-    )
-    return Part(html, {name: {"groups": groups, "panels": panels}}, {})
+def show_figure1(name: str) -> Part:
+    """Five small graphs with their norms."""
+    graphs, norms = [], {}
+    for diagram in figure1.diagrams():
+        norms[diagram.rule] = {f"{a}→{b}": norm for (a, b), norm in diagram.norms.items()}
+        heading = el("h4", diagram.style.label)
+        colours = "--light:{light};--dark:{dark}".format(**on_grounds(diagram.style.colour))
+        graphs.append(el("div", heading, _svg(diagram), class_="graph", style=colours))
+    place = el("div", graphs, class_="graphs")
+    html = item(name, figure1.TITLE, el("figure", place, el("figcaption", figure1.ALT)))
+    return Part(html, {}, {name: {"norms": norms, "discount": figure1.DISCOUNT}})
 
 
-def _sizes(panel: dict[str, Any]) -> str:
-    """Which line style is which |A| in a panel, if its lines are of several."""
-    sizes = {}
-    for line in panel["series"]:
-        size = line["label"].partition(SIZE)[2]
-        if size:
-            sizes[line["style"]] = size
-    told = [f"{name} |A| = {sizes[style]}" for style, name in STYLES.items() if style in sizes]
-    where = panel["title"].partition(":")[0]
-    return f" In “{where}” {', '.join(told)}." if len(told) > 1 else ""
+def _svg(diagram: Diagram) -> Raw:
+    parts: list[Raw] = []
+    pairs = lambda points: [f"{x:g} {y:g}" for x, y in points]
+    for arrow in diagram.arrows:
+        start, *others = pairs(arrow.path)
+        curve = "C" if len(others) == 3 else "Q"
+        parts.append(el("path", d=f"M{start}{curve}{' '.join(others)}"))
+        move = f"translate({others[-1]}) rotate({arrow.angle})"
+        head = f"M{'L'.join(pairs(figure1.ARROW_HEAD))}Z"
+        parts.append(el("path", d=head, class_="head", transform=move))
+        parts.append(_text(arrow.text))
+    for circle in diagram.circles:
+        centre = {"cx": f"{circle.x:g}", "cy": str(figure1.MIDDLE)}
+        parts += [el("circle", **centre, r=str(figure1.RADIUS)), _text(circle)]
+    box = f"0 0 {figure1.WIDTH} {figure1.HEIGHT}"
+    return el("svg", parts, viewBox=box, role="img", aria_label=diagram.alt)
 
 
-def _panel(panel: dict[str, Any]) -> dict[str, Any]:
-    kept = ("x", "y", "group", "name", "dash", "points", "open", "kind")
-    lines = [{key: line[key] for key in kept if key in line} for line in panel["series"]]
-    return {**panel, "series": lines}
+def _text(word: Text) -> Raw:
+    return el("text", word.text, x=f"{word.x:g}", y=f"{word.y:g}", text_anchor=word.anchor)

@@ -1,12 +1,16 @@
-// A chart: controls and panels, from the data of chart.py. It redraws itself when its width changes.
+// A chart: controls and panels, from the data of parts.py. It redraws itself when its width changes.
 "use strict";
+
+const DASHES = { "-": "", "--": "6 4", ":": "1.5 4", "-.": "7 4 1.5 4" };
+const PUBLISHED = "published"; // the kind of series of other people
 
 class Chart {
   constructor(root, spec, name) {
     this.name = name;
     this.spec = spec;
-    this.state = { hidden: new Set(), kinds: new Set(), chosen: {}, seeds: false, log: false };
-    for (const select of spec.selects || []) this.state.chosen[select.id] = select.initial;
+    this.series = spec.panels.flatMap((panel) => panel.series);
+    this.state = { hidden: new Set(), published: true, chosen: {}, seeds: false, log: false };
+    for (const select of spec.selects) this.state.chosen[select.id] = select.initial;
     this.panels = spec.panels.map((panel, i) => new Panel(this, panel, i));
     this.status = html("div", { class: "unseen", role: "status" });
     const grid = html("div", { class: `panels of-${Math.min(3, this.panels.length)}` });
@@ -24,42 +28,42 @@ class Chart {
     }).observe(grid);
   }
 
-  look(s) {
+  style(s) {
     const group = this.spec.groups.find((g) => g.id === s.group);
-    const kind = (this.spec.kinds || []).find((k) => k.id === s.kind);
+    const theirs = s.kind === PUBLISHED;
     return {
-      style: `--light:${group.light};--dark:${group.dark}`,
-      dash: s.dash ?? (kind && kind.dash ? kind.dash : group.dash),
-      label: s.name || (kind && kind.suffix ? `${group.label}, ${kind.suffix}` : group.label),
+      css: `--light:${group.light};--dark:${group.dark}`,
+      dash: theirs ? "5 3" : DASHES[s.line ?? group.line],
+      label: [group.label, s.detail, theirs ? PUBLISHED : null].filter(Boolean).join(", "),
     };
   }
 
   controls() {
     const bar = html("div", { class: "controls" });
-    for (const select of this.spec.selects || []) if (select.values.length > 1) bar.append(this.select(select));
+    for (const select of this.spec.selects) if (select.values.length > 1) bar.append(this.select(select));
     const legend = html("fieldset", { class: "legend" }, html("legend", { class: "unseen" }, "Shown"));
     for (const group of this.spec.groups) {
       const swatch = html("i", { class: "swatch", style: `--light:${group.light};--dark:${group.dark}` });
-      const mark = group.points
+      const own = this.series.filter((s) => s.group === group.id);
+      const mark = own.length && own.every((s) => s.line === "")
         ? svg("circle", { cx: 13, cy: 5, r: 4 })
-        : svg("line", { x1: 0, x2: 26, y1: 5, y2: 5, "stroke-dasharray": group.dash });
+        : svg("line", { x1: 0, x2: 26, y1: 5, y2: 5, "stroke-dasharray": DASHES[group.line] });
       swatch.append(svg("svg", { viewBox: "0 0 26 10", "aria-hidden": "true" }, mark));
-      legend.append(this.toggle(group.label, true, (on) => this.flip("hidden", group.id, on), swatch));
+      legend.append(this.toggle(group.label, true, (on) => this.flip(group.id, on), swatch));
     }
     bar.append(legend);
     const extra = html("fieldset", { class: "views" }, html("legend", { class: "unseen" }, "View"));
-    for (const kind of this.spec.kinds || []) {
-      if (kind.label) extra.append(this.toggle(kind.label, true, (on) => this.flip("kinds", kind.id, on)));
-    }
-    if (this.spec.seeds) extra.append(this.toggle("every seed", false, (on) => (this.state.seeds = on)));
-    if (this.spec.log) extra.append(this.toggle("log scale", false, (on) => (this.state.log = on)));
+    if (this.series.some((s) => s.kind === PUBLISHED))
+      extra.append(this.toggle(PUBLISHED, true, (on) => (this.state.published = on)));
+    if (this.series.some((s) => s.seeds)) extra.append(this.toggle("every seed", false, (on) => (this.state.seeds = on)));
+    if (this.spec.log_switch) extra.append(this.toggle("log scale", false, (on) => (this.state.log = on)));
     if (extra.children.length > 1) bar.append(extra);
     return bar;
   }
 
-  flip(set, id, on) {
-    if (on) this.state[set].delete(id);
-    else this.state[set].add(id);
+  flip(group, on) {
+    if (on) this.state.hidden.delete(group);
+    else this.state.hidden.add(group);
   }
 
   toggle(label, on, change, swatch = null) {
@@ -85,9 +89,9 @@ class Chart {
     return html("span", { class: "select" }, html("label", { for: id }, select.label), node);
   }
 
-  // A text, or the one that belongs to what is selected.
+  // A text, or the one that belongs to what is selected first.
   text(said) {
-    return typeof said === "string" ? said : said[this.state.chosen[said.by]] || "";
+    return typeof said === "string" ? said : said[this.state.chosen[this.spec.selects[0].id]] || "";
   }
 
   say(text) {
@@ -102,7 +106,7 @@ class Chart {
 
   redraw() {
     for (const panel of this.panels) panel.draw();
-    this.about.textContent = this.text(this.spec.about || "");
+    this.about.textContent = this.text(this.spec.about);
     this.about.hidden = !this.about.textContent;
     this.tabulate();
   }

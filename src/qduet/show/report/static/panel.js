@@ -53,11 +53,11 @@ class Panel extends Picture {
     for (const s of this.visible()) {
       const i = s.x.indexOf(x);
       if (i < 0) continue;
-      const look = this.chart.look(s);
-      const name = html("span", { class: "who" }, html("i", { style: look.style }), look.label);
+      const style = this.chart.style(s);
+      const name = html("span", { class: "who" }, html("i", { style: style.css }), style.label);
       rows.push(html("div", {}, name, ` ${this.value(s, i, percent)}`));
       if (s.y[i] !== null && s.y[i] >= this.y.low && s.y[i] <= this.y.high)
-        marks.push(svg("circle", { cx: this.x.at(x), cy: this.y.at(s.y[i]), r: 4, class: "dot", style: look.style }));
+        marks.push(svg("circle", { cx: this.x.at(x), cy: this.y.at(s.y[i]), r: 4, class: "dot", style: style.css }));
     }
     const seed = py === null ? null : this.nearest(x, py);
     if (seed) {
@@ -83,7 +83,7 @@ class Panel extends Picture {
     const lost = s.diverged && s.diverged[i] ? `${s.diverged[i]} of ${s.runs} runs diverged` : "";
     if (s.y[i] === null) return lost || "diverged";
     const half = s.low && s.low[i] !== null ? ` ± ${decimals((s.high[i] - s.low[i]) / 2)}` : "";
-    const notes = [s.note, s.held && s.held[i] !== null ? `α from other seeds: ${decimals(s.held[i])}` : null];
+    const notes = [s.note, s.held_out && s.held_out[i] !== null ? `α from other seeds: ${decimals(s.held_out[i])}` : null];
     const extra = [...notes, lost].filter(Boolean).join("; ");
     return `${decimals(s.y[i])}${half}${percent}${extra ? ` (${extra})` : ""}`;
   }
@@ -93,7 +93,7 @@ class Panel extends Picture {
     let found = null;
     for (const s of this.visible()) {
       if (!s.seeds) continue;
-      const xs = s.seedX || s.x;
+      const xs = s.seed_x || s.x;
       const i = xs.reduce((a, v, j) => (Math.abs(v - x) < Math.abs(xs[a] - x) ? j : a), 0);
       s.seeds.forEach((seed, k) => {
         if (seed[i] === null) return;
@@ -103,10 +103,10 @@ class Panel extends Picture {
     }
     if (!found || found.far > 40) return null;
     const { s, k, v, xs } = found;
-    const look = this.chart.look(s);
+    const style = this.chart.style(s);
     return {
-      text: `seed ${s.seedNames ? s.seedNames[k] : k} of ${look.label}: ${decimals(v)}`,
-      path: svg("path", { d: this.path(xs, s.seeds[k]), class: "picked", style: look.style }),
+      text: `seed ${s.seed_names ? s.seed_names[k] : k} of ${style.label}: ${decimals(v)}`,
+      path: svg("path", { d: this.path(xs, s.seeds[k]), class: "picked", style: style.css }),
     };
   }
 
@@ -122,7 +122,7 @@ class Panel extends Picture {
     const every = Math.max(1, Math.ceil(all.length / 21));
     const stops = all.filter((_, i) => i % every === 0 || i === all.length - 1);
     const percent = this.spec.y.percent ? " %" : "";
-    const head = [this.label("x"), ...lines.map((s) => this.chart.look(s).label)];
+    const head = [this.label("x"), ...lines.map((s) => this.chart.style(s).label)];
     const rows = stops.map((x) => [
       x.toLocaleString("en-GB", { maximumSignificantDigits: 4 }),
       ...lines.map((s) => (s.x.includes(x) ? this.value(s, s.x.indexOf(x), percent) : "")),

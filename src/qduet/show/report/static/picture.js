@@ -21,11 +21,11 @@ class Picture {
   }
 
   visible() {
-    const { hidden, chosen, kinds } = this.chart.state;
+    const { hidden, chosen, published } = this.chart.state;
     return this.spec.series.filter(
       (s) =>
         !hidden.has(s.group) &&
-        !(s.kind && kinds.has(s.kind)) &&
+        (published || s.kind !== PUBLISHED) &&
         Object.entries(s.when || {}).every(([id, value]) => chosen[id] === value),
     );
   }
@@ -171,23 +171,23 @@ class Picture {
   }
 
   line(s, row) {
-    const look = this.chart.look(s);
-    const g = svg("g", { class: `series ${s.kind || ""}`, style: look.style });
+    const style = this.chart.style(s);
+    const g = svg("g", { class: `series ${s.kind || ""}`, style: style.css });
     const perSeed = this.chart.state.seeds && s.seeds;
     if (perSeed) {
-      const xs = s.seedX || s.x;
+      const xs = s.seed_x || s.x;
       for (const seed of s.seeds) g.append(svg("path", { d: this.path(xs, seed), class: "seed" }));
     } else if (s.low) {
       g.append(svg("path", { d: this.area(s), class: "band" }));
     }
-    if (!s.points) {
-      g.append(svg("path", { d: this.path(s.x, s.y), class: "mean", "stroke-dasharray": look.dash }));
+    if (s.line !== "") {
+      g.append(svg("path", { d: this.path(s.x, s.y), class: "mean", "stroke-dasharray": style.dash }));
     }
     s.x.forEach((x, i) => {
       const centre = { cx: this.x.at(x), cy: s.y[i] === null ? 0 : this.y.at(s.y[i]) };
-      if ((s.dots || s.points) && s.y[i] !== null && !(this.y.log && s.y[i] <= 0))
-        g.append(svg("circle", { ...centre, r: s.size || 3, class: s.open ? "ring" : "dot" }));
-      if (s.held && s.held[i] !== null) g.append(this.cross(x, s.held[i]));
+      if (s.marker && s.y[i] !== null && !(this.y.log && s.y[i] <= 0))
+        g.append(svg("circle", { ...centre, r: 0.75 * (s.size || 4), class: s.open ? "ring" : "dot" }));
+      if (s.held_out && s.held_out[i] !== null) g.append(this.cross(x, s.held_out[i]));
       if (s.diverged && s.diverged[i])
         g.append(svg("circle", { cx: centre.cx, cy: MARGIN.top + 3 + 8 * row, r: 2.5, class: "ring" }));
     });

@@ -3,8 +3,8 @@
     for loaded in load(Path("out/figure5"), [read(path) for path in paths]):
         loaded.summary[18]["hard_rdq"].best.auc
 
-A cell brings its own settings, so a figure can hold rules that nobody here has heard of, lack
-some of its cells, or be an experiment that is not in the paper at all.
+A curves file brings its own settings. So an experiment can hold rules that nobody here has heard
+of, lack some of its files, or not be in the paper at all.
 """
 
 import dataclasses
@@ -16,6 +16,7 @@ from qduet.core.errors import InputError, read_json
 from qduet.core.files import open_arrays
 from qduet.paper.figures import FIGURES
 from qduet.paper.findings import Finding, findings
+from qduet.show.names import rule_family
 from qduet.tabular.experiments import SHARED, TabularExperiment
 from qduet.tabular.rules import RULES
 from qduet.tabular.running import ABOUT, Results
@@ -30,37 +31,30 @@ class Loaded(NamedTuple):
     results: Results
     summary: Summary
     findings: list[Finding]
+    """What the paper says of it; none unless `known`."""
     files: dict[tuple[int, str], Path]
     """By |A| and rule."""
-    versions: dict[str, str]
-
-    @property
-    def declared(self) -> TabularExperiment | None:
-        """The figure of the paper that it is, at whatever scale."""
-        experiment = self.results.experiment
-        return _declared(experiment.figure, experiment.problem_id)
-
-    @property
-    def known(self) -> bool:
-        """Whether it is one of the paper's figures, complete and at the paper's scale."""
-        return self.declared is not None and _is_whole(self.results, self.declared)
+    declared: TabularExperiment | None
+    """The figure of the paper that it is, at whatever scale."""
+    known: bool
+    """Whether it is one of the paper's figures, complete and at the paper's scale."""
 
 
-class CellFile(NamedTuple):
-    """One cell as it was read."""
+class CurvesFile(NamedTuple):
+    """One file of a sweep: the curves of one rule at one |A|."""
 
     path: Path
     curves: Curves
     settings: dict[str, Any]
 
 
-def read(path: Path) -> CellFile:
-    """The cell in a file, or `InputError`."""
+def read(path: Path) -> CurvesFile:
+    """The curves in a file, or `InputError`."""
     arrays, settings = open_arrays(path)
     wanted = {*SHARED, "num_actions", "rule", "versions"}
     if set(arrays) != set(Curves._fields) or not wanted <= set(settings):
         raise InputError(f"{path} is not a curves file of a tabular sweep")
-    return CellFile(path, Curves(**arrays), settings)
+    return CurvesFile(path, Curves(**arrays), settings)
 
 
 def title(folder: Path) -> str | None:
@@ -75,37 +69,39 @@ def title(folder: Path) -> str | None:
     return text or None
 
 
-def load(folder: Path, files: list[CellFile], title: str | None = None) -> list[Loaded]:
+def load(folder: Path, files: list[CurvesFile], title: str | None = None) -> list[Loaded]:
     """The experiments that `files` belong to: one for each set of shared settings.
 
     One that is not the paper's is called `title`, or what its folder is called.
     """
-    kinds: dict[str, list[CellFile]] = {}
+    kinds: dict[str, list[CurvesFile]] = {}
     for file in files:
         kinds.setdefault(json.dumps([file.settings[k] for k in SHARED]), []).append(file)
     return [_experiment(folder, of_a_kind, title) for of_a_kind in kinds.values()]
 
 
-def _experiment(folder: Path, found: list[CellFile], title: str | None) -> Loaded:
-    shared = {key: found[0].settings[key] for key in SHARED}
+def _experiment(folder: Path, files: list[CurvesFile], title: str | None) -> Loaded:
+    shared = {key: files[0].settings[key] for key in SHARED}
     figure = folder.resolve().name  # "." has none
-    declared = _declared(figure, shared["problem"])
+    declared = FIGURES.get(figure)
+    if declared and declared.problem != shared["problem"]:
+        declared = None
     experiment = TabularExperiment(
         figure=figure,
         title=declared.title if declared else f"{title or figure} (not in the paper)",
         rules=declared.rules if declared else (),
-        actions=tuple(sorted({file.settings["num_actions"] for file in found})),
+        actions=tuple(sorted({file.settings["num_actions"] for file in files})),
         **shared,
     )
+    by_key = {(file.settings["num_actions"], file.settings["rule"]): file for file in files}
     known = [spec.id for spec in experiment.rules]
-    present = {file.settings["rule"] for file in found}
+    present = {rule for _, rule in by_key}
     rules = (*(r for r in known if r in present), *sorted(present - set(known), key=_rank))
-    cells: dict[int, dict[str, Curves]] = {n: {} for n in experiment.actions}
-    for rule in rules:
-        for file in found:
-            if file.settings["rule"] == rule:
-                cells[file.settings["num_actions"]][rule] = file.curves
-    results = Results(experiment, rules, cells)
+    curves = {
+        n: {rule: by_key[n, rule].curves for rule in rules if (n, rule) in by_key}
+        for n in experiment.actions
+    }
+    results = Results(experiment, rules, curves)
     summary = summarise_all(results)
     whole = declared is not None and _is_whole(results, declared)
     return Loaded(
@@ -113,25 +109,20 @@ def _experiment(folder: Path, found: list[CellFile], title: str | None) -> Loade
         results,
         summary,
         findings(results, summary) if whole else [],
-        {(f.settings["num_actions"], f.settings["rule"]): f.path for f in found},
-        found[0].settings["versions"],
+        {key: file.path for key, file in by_key.items()},
+        declared,
+        whole,
     )
-
-
-def _declared(figure: str, problem: str) -> TabularExperiment | None:
-    """The paper's experiment of that name, if it is on that problem."""
-    found = FIGURES.get(figure)
-    return found if found and found.problem == problem else None
 
 
 def _rank(rule: str) -> tuple[int, str]:
     """Built-in rules first, in the order in which they build on each other; then by name."""
-    family, names = rule.partition("-beta-")[0], list(RULES)
+    family, names = rule_family(rule), list(RULES)
     return names.index(family) if family in names else len(names), rule
 
 
 def _is_whole(results: Results, declared: TabularExperiment) -> bool:
-    """Whether `results` are the declared experiment with every cell of it, at full scale."""
+    """Whether `results` are the declared experiment with every file of it, at full scale."""
     here = results.experiment
     same = here == dataclasses.replace(declared, protocol=here.protocol)
     return same and all(

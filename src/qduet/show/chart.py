@@ -1,0 +1,308 @@
+"""A chart as one value, which matplotlib draws (`figures.draw`) and the page (`report.parts`).
+
+    chart = Chart(
+        title="Two rules",
+        groups=rule_styles(("q_learning", "hard_rdq")),
+        panels=(
+            Panel("Learning curves", Axis("Steps"), Axis("Error", percent=True), (
+                Series("q_learning", steps, *stats.band(curves)),
+            )),
+        ),
+    )
+    save(draw(chart), Path("out/two-rules"))        # qduet.show.figures
+
+A chart has panels side by side, a panel has series, a series belongs to a group: a rule or an
+agent, which has one style in all panels. A reader of the page can switch groups off, and choose
+among series by the chart's `selects`; on paper the initial choice is drawn.
+
+The figures of the theory take long to compute, so their charts are also files:
+`write` makes one, `read` gives the chart again.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qduet.core.errors import as_input_error, read_json
+from qduet.core.files import to_json, write_atomically
+from qduet.show.names import LINES, Style
+
+PUBLISHED = "published"
+"""The kind of series of other people: the scores that the authors released."""
+FAINT = "faint"
+"""The kind of series that stand behind others: single runs behind their median."""
+
+FEW_EVALUATIONS = 21
+"""A learning curve through up to so many evaluations has a marker at each of them."""
+
+FEW_SEEDS = 5
+"""The 95 % intervals of fewer seeds are wider than all that the seeds do."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a panel."""
+
+    label: str | Mapping[str, str]
+    """A text, or one for each value of the chart's first select."""
+    log: bool = False
+    min: float | None = None
+    max: float | None = None
+    """Where the axis ends; None: where the data do."""
+    ticks: tuple[float, ...] = ()
+    """Where the ticks are; none: at round numbers."""
+    names: tuple[str, ...] = ()
+    """What stands at the ticks instead of numbers."""
+    percent: bool = False
+    cap: float | None = None
+    """Values above it do not stretch the axis."""
+    cut: bool = False
+    """Leave out where the lines begin if from their second point on all values are near the top.
+    MinAtar's Freeway is such a case: every agent soon scores 55 to 63."""
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """A line, marks, or both; all arrays are ``[points]`` unless said otherwise."""
+
+    group: str
+    """A key of `Chart.groups`."""
+    x: np.ndarray
+    y: np.ndarray
+    """Not finite where there is nothing to draw, because a run diverged."""
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+    """The 95 % interval of `y`; not finite, or None, where it is not known."""
+    line: str | None = None
+    """A line style; None: that of the group; empty: marks only."""
+    marker: str = ""
+    """A marker of matplotlib at each point, such as ``o``; empty: none."""
+    open: bool = False
+    """Whether the marker is a ring instead of a disc."""
+    size: float = 4
+    """The marker's diameter in points."""
+    kind: str = ""
+    """Empty for results of one's own, `PUBLISHED` or `FAINT`."""
+    detail: str = ""
+    """What tells it from others of its group: ``|A| = 2``."""
+    note: str = ""
+    """What is to be said of it: ``α = 0.2``."""
+    when: Mapping[str, str] = field(default_factory=dict)
+    """The choices for which it is shown, by the id of a select; all of them if empty."""
+    seeds: np.ndarray | None = None
+    """``[seeds, seed points]``: the single runs that `y` is the mean of."""
+    seed_x: np.ndarray | None = None
+    """``[seed points]``; None: as `x`."""
+    seed_names: tuple[int, ...] = ()
+    diverged: np.ndarray | None = None
+    """How many of `runs` diverged at each point."""
+    runs: int = 0
+    held_out: np.ndarray | None = None
+    """AUC of a step size that was chosen on other seeds; NaN where there is none."""
+    digits: int = 6
+    """How many significant digits of `y` the page has."""
+
+    @property
+    def has_band(self) -> bool:
+        """Whether an interval is known anywhere."""
+        return self.low is not None and bool(np.isfinite(self.low).any())
+
+
+@dataclass(frozen=True)
+class Guide:
+    """A line across a whole panel; on paper only."""
+
+    at: float
+    vertical: bool = False
+    colour: str = "#595959"
+    line: str = "-"
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One coordinate system."""
+
+    title: str
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...]
+    equal: bool = False
+    """Whether one unit of x is as long as one of y."""
+    guides: tuple[Guide, ...] = ()
+    legend: str = ""
+    """Where its own legend is on paper, in matplotlib's words; empty: in that of the chart."""
+
+
+@dataclass(frozen=True)
+class Select:
+    """A choice that the reader of the page has."""
+
+    id: str
+    label: str
+    values: tuple[str, ...]
+    initial: str
+    labels: tuple[str, ...] = ()
+    """How the values are called; none: as they are."""
+    symbol: str = ""
+    """On paper, titles of panels say which value is drawn: ``|A|`` makes ``, |A| = 18``."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Panels that share groups, a legend and controls."""
+
+    title: str
+    """Stands above the panels on paper; on the page there is a heading."""
+    groups: Mapping[str, Style]
+    """The rules or agents, in the order of the legend."""
+    panels: tuple[Panel, ...]
+    selects: tuple[Select, ...] = ()
+    log_switch: bool = False
+    """Whether the page offers a logarithmic axis of y."""
+    about: str | Mapping[str, str] = ""
+    """What is to be said beside the panels; a text, or one for each value of the first select."""
+    alt: str = ""
+    """What the chart shows, in words and numbers, for those who do not see it."""
+    panel_size: tuple[float, float] = (3.65, 2.7)
+    """Width and height of a panel on paper, in inches, with its axes and title."""
+
+    @property
+    def shown(self) -> "Chart":
+        """The chart at its initial choices: what is drawn on paper."""
+        chosen = {select.id: select.initial for select in self.selects}
+        first = self.selects[0].initial if self.selects else ""
+        text = lambda words: words if isinstance(words, str) else words.get(first, "")
+        panels = [
+            dataclasses.replace(
+                panel,
+                title=panel.title + self._choices(panel),
+                x=dataclasses.replace(panel.x, label=text(panel.x.label)),
+                y=dataclasses.replace(panel.y, label=text(panel.y.label)),
+                series=tuple(
+                    s for s in panel.series if all(chosen[k] == v for k, v in s.when.items())
+                ),
+            )
+            for panel in self.panels
+        ]
+        return dataclasses.replace(self, panels=tuple(panels), selects=(), about=text(self.about))
+
+    def _choices(self, panel: Panel) -> str:
+        """What a title of a panel says of the choices that it depends on."""
+        used = {key for series in panel.series for key in series.when}
+        named = [select for select in self.selects if select.symbol and select.id in used]
+        return "".join(f", {select.symbol} = {select.initial}" for select in named)
+
+    def line_of(self, series: Series) -> str:
+        """The line style of a series; empty for marks only."""
+        return self.groups[series.group].line if series.line is None else series.line
+
+    def label_of(self, series: Series) -> str:
+        """The name of a series, as far as its group and detail make it."""
+        group = self.groups[series.group].label
+        return f"{group}, {series.detail}" if series.detail else group
+
+
+# --- Files ---------------------------------------------------------------------------------------
+
+POINTS = 400
+"""A line with more points is thinned out to about so many in a file."""
+
+SIZE = ", |A| = "
+"""What stands between a rule and its |A| in the labels of a file."""
+
+
+AXIS = ("label", "log", "min", "max")
+"""The fields of an axis that are in a file."""
+
+
+def write(chart: Chart, stem: Path) -> Path:
+    """Writes `chart` as `stem`.json, and returns that path."""
+    path = stem.with_name(f"{stem.name}.json")
+    panels = [
+        {
+            "title": panel.title,
+            "equal": panel.equal,
+            "x": {key: getattr(panel.x, key) for key in AXIS},
+            "y": {key: getattr(panel.y, key) for key in AXIS},
+            "series": [_series_document(chart, series) for series in panel.series],
+        }
+        for panel in chart.panels
+    ]
+    write_atomically(path, to_json({"panels": panels}).encode())
+    return path
+
+
+def read(path: Path, *, title: str = "", alt: str = "") -> Chart:
+    """The chart in a file that `write` made, or `InputError`; the words around it are not there."""
+    document = read_json(path)
+    groups: dict[str, Style] = {}
+    with as_input_error(path):
+        panels = [
+            Panel(
+                panel["title"],
+                Axis(**panel["x"]),
+                Axis(**panel["y"]),
+                tuple(_series(line, groups) for line in panel["series"]),
+                equal=panel.get("equal", False),
+            )
+            for panel in document["panels"]
+        ]
+    return Chart(title, groups, tuple(panels), alt=alt)
+
+
+def _series_document(chart: Chart, series: Series) -> dict[str, Any]:
+    every = -(-len(series.x) // POINTS)
+    kept = np.unique(np.append(np.arange(0, len(series.x), every), len(series.x) - 1))
+    rounded = lambda values: [float(f"{v:.6g}") for v in np.asarray(values, float)[kept]]
+    line = chart.line_of(series)
+    document: dict[str, Any] = {
+        "label": chart.label_of(series),
+        "colour": chart.groups[series.group].colour,
+        "style": line or "-",
+        "x": rounded(series.x),
+        "y": rounded(series.y),
+    }
+    if not line:
+        document |= {"points": True, "open": series.open}
+    elif series.kind:
+        document["kind"] = series.kind
+    return document
+
+
+def _series(line: Mapping[str, Any], groups: dict[str, Style]) -> Series:
+    """The series of a file; adds to `groups` the one that it belongs to.
+
+    A rule at several sizes |A| is one group.
+    """
+    group, _, size = line["label"].partition(SIZE)
+    groups.setdefault(group, Style(group, line["colour"], row=len(groups)))
+    points = line.get("points", False)
+    if line["style"] not in LINES:
+        raise ValueError(f"no line style {line['style']!r}")
+    return Series(
+        group,
+        np.asarray(line["x"], float),
+        np.asarray(line["y"], float),
+        line="" if points else line["style"],
+        marker="o" if points else "",
+        open=line.get("open", False),
+        kind=line.get("kind", ""),
+        detail=f"|A| = {size}" if size else "",
+    )
+
+
+def sizes_in_words(chart: Chart) -> str:
+    """Which line style is which |A|, of each panel whose lines are of several."""
+    words = {"-": "solid", "--": "dashed", "-.": "dashed and dotted", ":": "dotted"}
+    text = ""
+    for panel in chart.panels:
+        details = {chart.line_of(s): s.detail for s in panel.series if s.detail}
+        sizes = [f"{words[line]} {details[line]}" for line in words if line in details]
+        where = panel.title.partition(":")[0]
+        text += f" In “{where}” {', '.join(sizes)}." if len(sizes) > 1 else ""
+    return text

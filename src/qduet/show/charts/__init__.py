@@ -1,0 +1,1 @@
+"""Results as charts: pure functions, one module for each kind of result."""

@@ -1,0 +1,145 @@
+"""Charts of a comparison (docs/comparing.md).
+
+Learning curves by game; over all games: performance profile, sample efficiency and probability of
+improvement.
+
+    for stem, chart in comparison_charts(collection, summarise(collection)).items():
+        save(draw(chart), Path("out") / stem)
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from qduet.results import published
+from qduet.results.comparison import Collection, Line, Summary
+from qduet.results.runs import Scores
+from qduet.show.chart import FEW_EVALUATIONS, FEW_SEEDS, Axis, Chart, Guide, Panel, Series
+from qduet.show.charts.training import METRICS, score_series
+from qduet.show.names import agent_styles
+
+UNIT = "1 = published DQN at 10M steps"
+
+
+def comparison_charts(collection: Collection, summary: Summary) -> dict[str, Chart]:
+    """The charts that these runs allow, by the stem of their file names."""
+    charts = {"learning_curves": learning_curves(collection)}
+    if summary.overall:
+        at = f"Performance profile at step {collection.at:,}"
+        score = Axis(f"Normalised score τ ({UNIT})")
+        share = Axis("Fraction of runs with score > τ", min=0, max=1.02)
+        iqm = Axis(f"IQM of normalised scores ({UNIT})")
+        steps = _steps_axis(collection)
+        charts["performance_profile"] = _single(collection, summary.profile, at, score, share)
+        charts["sample_efficiency"] = _single(
+            collection, summary.sample_efficiency, "Sample efficiency", steps, iqm
+        )
+    if summary.pairs:
+        charts["improvement"] = improvement(collection, summary)
+    return charts
+
+
+def learning_curves(collection: Collection) -> Chart:
+    """One panel per game: mean over seeds with 95 % t-intervals."""
+    label = METRICS.get(collection.metric, collection.metric)
+    panels = []
+    for game in collection.games:
+        curves = {a: collection.curves[game, a] for a in collection.agents_of(game)}
+        lines = [
+            score_series(agent, Scores(c.seeds, collection.steps, c.values))
+            for agent, c in curves.items()
+        ]
+        x, y = _steps_axis(collection), Axis(label, cut=True)
+        panels.append(Panel(published.title(game), x, y, tuple(lines)))
+    few = any(1 < len(c.seeds) < FEW_SEEDS for c in collection.curves.values())
+    intervals = "mean and 95 % interval" + ", cut at the range of the seeds" * few
+    title = f"Learning curves ({_note(collection, intervals)})"
+    return Chart(title, agent_styles(collection.agents), tuple(panels))
+
+
+def improvement(collection: Collection, summary: Summary) -> Chart:
+    """One panel per pair of agents: P(X > Y) in each game, and averaged over games."""
+    styles, panels = agent_styles(collection.agents), []
+    for x, y in dict.fromkeys((pair.x, pair.y) for pair in summary.pairs):
+        rows = {p.game: p.improvement for p in summary.pairs if (p.x, p.y) == (x, y)}
+        averaged = [p.improvement for p in summary.overall_pairs if (p.x, p.y) == (x, y)]
+        if averaged and len(rows) > 1:
+            rows["all games"] = averaged[0]
+        lines = []
+        for row, (game, (value, low, high)) in enumerate(rows.items()):
+            numbers = float(value), float(low), float(high), len(rows) - row
+            lines += interval_series(x, *numbers, whole=game == "all games")
+        panels.append(
+            Panel(
+                f"P({styles[x].label} > {styles[y].label})",
+                Axis("", min=-0.03, max=1.03),
+                rows_axis([published.title(game) for game in rows]),
+                tuple(lines),
+                guides=(Guide(0.5, vertical=True, line="--"),),
+            )
+        )
+    title = f"Probability of improvement at step {collection.at:,}"
+    return Chart(
+        f"{title} ({_note(collection, '95 % bootstrap interval')})",
+        styles,
+        tuple(panels),
+        panel_size=(3.65, 0.3 * (len(collection.games) + 1) + 0.9),
+    )
+
+
+def line_series(line: Line, **options: str) -> Series:
+    """A curve over all games, with its band."""
+    few = {"marker": "o", "size": 3.0} if len(line.x) <= FEW_EVALUATIONS else {}
+    value, low, high = line.y
+    return Series(line.agent, line.x, value, low, high, **few, **options)  # type: ignore[arg-type]
+
+
+def _single(collection: Collection, lines: Sequence[Line], title: str, x: Axis, y: Axis) -> Chart:
+    """One panel with a line per agent."""
+    panel = Panel("", x, y, tuple(map(line_series, lines)))
+    title = f"{title}\n{_note(collection, '95 % bootstrap intervals')}"
+    return Chart(title, agent_styles(collection.agents), (panel,), panel_size=(5.4, 2.9))
+
+
+def _steps_axis(collection: Collection) -> Axis:
+    few = len(collection.steps) <= FEW_EVALUATIONS
+    return Axis(f"Environment steps{' (dots: evaluations)' * few}")
+
+
+def _note(collection: Collection, intervals: str) -> str:
+    """How many seeds, and what the bands are."""
+    counts = sorted({len(curves.seeds) for curves in collection.curves.values()})
+    seeds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"
+    if counts[-1] == 1:
+        return "a single seed: no intervals"
+    games = f"{len(collection.games)} games, " if len(collection.games) > 1 else ""
+    return f"{games}{seeds} seeds, {intervals}"
+
+
+# --- Rows of intervals ---------------------------------------------------------------------------
+
+
+def interval_series(
+    group: str,
+    value: float,
+    low: float,
+    high: float,
+    row: float,
+    *,
+    whole: bool = False,
+    kind: str = "",
+) -> list[Series]:
+    """A mark at (value, row) and a line from low to high."""
+    marker, size = ("D", 6.0) if whole else ("o", 4.5)
+    mark = Series(
+        group, np.array([value]), np.array([row]), line="", marker=marker, size=size, kind=kind
+    )
+    ends, line = np.array([low, high]), None if kind else "-"
+    return [Series(group, ends, np.array([row, row]), line=line, kind=kind), mark]
+
+
+def rows_axis(texts: Sequence[str], *, named: bool = True) -> Axis:
+    """The axis of y of so many rows, the first on top at height len(texts), the last at 1."""
+    heights = tuple(range(len(texts), 0, -1))
+    names = tuple(texts) if named else ("",) * len(texts)
+    return Axis("", min=0.4, max=len(texts) + 0.6, ticks=heights, names=names)

@@ -1,0 +1,208 @@
+"""Learning curves of training runs, beside the published ones.
+
+    chart = runs_chart([load(path) for path in paths])       # results/figure6/*, of five games
+
+Each game is a panel; so are directories of one game that were made differently (`by_panel`). Runs
+that are unfinished, of a single seed, or that diverged are drawn as far as they go.
+"""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from qduet import stats
+from qduet.results import comparison, published
+from qduet.results.runs import Runs, Scores
+from qduet.show.chart import (
+    FEW_EVALUATIONS,
+    FEW_SEEDS,
+    PUBLISHED,
+    Axis,
+    Chart,
+    Panel,
+    Select,
+    Series,
+)
+from qduet.show.names import agent_styles
+
+METRICS = {
+    "return_mean": "Mean return of an episode",
+    "q_overestimation": "Overestimation: predicted Q − observed return",
+    "v_rms": "Size of V (root mean square)",
+    "adv_rms": "Size of A (root mean square)",
+    "mean_adv_abs": "Size of the mean advantage",
+    "episode_length_mean": "Mean length of an episode",
+    "train_loss_mean": "Training loss",
+}
+"""The columns that can be drawn, and their names."""
+
+ALIKE = ("env", "game_program", "protocol", "steps", "evaluate_every", "episodes")
+"""Settings that the directories of one panel have in common, besides the game."""
+
+
+def score_series(agent: str, scores: Scores, **options: Any) -> Series:
+    """The mean of an agent's runs with its 95 % interval; `options` are fields of `Series`."""
+    if not len(scores.steps):
+        return Series(agent, np.zeros(0), np.zeros(0), **options)
+    several = len(scores.seeds) > 1
+    few: dict[str, Any] = {"marker": "o", "size": 3} if len(scores.steps) <= FEW_EVALUATIONS else {}
+    if several and not options.get("kind"):
+        few |= {"seeds": scores.values, "seed_names": tuple(scores.seeds.tolist())}
+    mean, low, high = stats.band(scores.values)
+    note = "" if several else "one seed"
+    return Series(agent, scores.steps, mean, low, high, note=note, **few, **options)
+
+
+def steps_axis(end: int | None = None) -> Axis:
+    """The axis of x of learning curves."""
+    return Axis("Environment steps", min=0, max=end)
+
+
+# --- Runs ----------------------------------------------------------------------------------------
+
+
+def by_panel(runs: Sequence[Runs]) -> list[list[Runs]]:
+    """Directories that are drawn in one panel: of one game, made alike, with different agents."""
+    panels: list[list[Runs]] = []
+    for directory in runs:
+        for panel in panels:
+            labels = {label for other in panel for label in other.agents}
+            if _made(directory) == _made(panel[0]) and labels.isdisjoint(directory.agents):
+                panel.append(directory)
+                break
+        else:
+            panels.append([directory])
+    return panels
+
+
+def _made(runs: Runs) -> tuple[Any, ...]:
+    return runs.game, *(runs.config.get(key) for key in ALIKE)
+
+
+def panel_titles(panels: Sequence[Sequence[Runs]]) -> list[str]:
+    """The game of each panel; with its directories if two panels are of the same game."""
+    games = [panel[0].game for panel in panels]
+    titles = []
+    for panel, game in zip(panels, games, strict=True):
+        names = f" ({', '.join(runs.directory.name for runs in panel)})"
+        titles.append(published.title(game) + (names if games.count(game) > 1 else ""))
+    return titles
+
+
+def runs_chart(runs: Sequence[Runs]) -> Chart:
+    """All runs that have been evaluated, by panel, with the published scores beside them."""
+    labels = tuple(dict.fromkeys(label for directory in runs for label in directory.agents))
+    metrics = [m for m in METRICS if any(_has(r, m) for r in runs)] or ["return_mean"]
+    together = by_panel([r for r in runs if len(r.table["step"])])
+    titles = panel_titles(together)
+    panels = tuple(_panel(p, t, metrics) for p, t in zip(together, titles, strict=True))
+    beside = {s.group for panel in panels for s in panel.series if s.kind == PUBLISHED}
+    about = {"q_overestimation": published.ABOUT_VALUES} if "dueling_dqn" in beside else {}
+    return Chart(
+        title="Learning curves",
+        groups=agent_styles(labels),
+        panels=panels,
+        selects=(
+            Select(
+                "metric",
+                "Shown",
+                tuple(metrics),
+                initial=metrics[0],
+                labels=tuple(METRICS[m] for m in metrics),
+            ),
+        ),
+        log_switch=True,
+        about=about,
+        alt=_alt(together, titles, with_published=bool(beside)),
+    )
+
+
+def _has(runs: Runs, metric: str) -> bool:
+    return metric in runs.table and bool(np.isfinite(runs.table[metric]).any())
+
+
+def _panel(together: Sequence[Runs], title: str, metrics: Sequence[str]) -> Panel:
+    lines = []
+    for metric, runs in itertools.product(metrics, together):
+        for label in runs.agents if _has(runs, metric) else ():
+            when = {"metric": metric}
+            lines.append(score_series(label, runs.scores(label, metric), when=when))
+            theirs = _published(runs, label, metric)
+            if theirs is not None:
+                lines.append(score_series(label, theirs, when=when, kind=PUBLISHED))
+    x = steps_axis(together[0].config["steps"])
+    return Panel(title, x, Axis(METRICS, cut=True), tuple(lines))
+
+
+def _published(runs: Runs, label: str, metric: str) -> Scores | None:
+    """The published scores to draw beside an agent's: its own, up to where it was trained."""
+    known = published.covers(runs.config) and metric in ("return_mean", "q_overestimation")
+    if not known or label not in published.AGENTS:
+        return None
+    scores = published.scores(runs.game, label, metric)
+    there = scores.steps <= runs.config["steps"]
+    if there.sum() < 2:
+        return None
+    return Scores(scores.seeds, scores.steps[there], scores.values[:, there])
+
+
+def published_chart() -> Chart:
+    """The published curves alone, for want of runs to put beside them."""
+    panels, ends = [], []
+    styles = agent_styles(published.AGENTS)
+    for game in published.GAMES:
+        title = published.title(game)
+        scores = {agent: published.scores(game, agent) for agent in published.AGENTS}
+        lines = tuple(score_series(agent, s) for agent, s in scores.items())
+        y = Axis(METRICS["return_mean"], cut=True)
+        panels.append(Panel(title, steps_axis(), y, lines))
+        last = {agent: stats.mean_interval(s.values[:, -1]) for agent, s in scores.items()}
+        ends.append(f"{title}: {', '.join(f'{styles[a].label} {end}' for a, end in last.items())}.")
+    alt = "Mean return at 10,000,000 steps, with 95 % intervals over seeds. " + " ".join(ends)
+    return Chart("Published curves", styles, tuple(panels), log_switch=True, alt=alt)
+
+
+# --- Words ---------------------------------------------------------------------------------------
+
+
+def _alt(panels: Sequence[Sequence[Runs]], titles: Sequence[str], *, with_published: bool) -> str:
+    """Where each agent ends, and what is drawn how."""
+    text = "Mean return at the last evaluation."
+    for panel, title in zip(panels, titles, strict=True):
+        ends = [end for runs in panel for end in _ends(runs)]
+        text += f" {title}: {', '.join(ends)}." if ends else ""
+    text += " Shading: 95 % intervals over seeds."
+    if any(1 < len(runs.config["seeds"]) < FEW_SEEDS for panel in panels for runs in panel):
+        text += " Panels end where the seeds do: intervals of so few go on beyond."
+    if with_published:
+        text += " Solid: these runs; dashed: the published scores of the same agents and games."
+    return text + _about_evaluations(panels, titles)
+
+
+def _ends(runs: Runs) -> list[str]:
+    """The mean return of each agent at its last evaluation."""
+    styles = agent_styles(runs.agents)
+    values = {label: runs.scores(label).values for label in runs.agents}
+    ends = {label: stats.mean_interval(v[:, -1]) for label, v in values.items() if v.shape[1]}
+    return [
+        f"{styles[label].label} {end if np.isfinite(end.mean) else 'diverged'}"
+        for label, end in ends.items()
+    ]
+
+
+def _about_evaluations(panels: Sequence[Sequence[Runs]], titles: Sequence[str]) -> str:
+    """What dots are, and whose two dots are no curve."""
+    steps = [np.unique(np.concatenate([runs.table["step"] for runs in p])) for p in panels]
+    if min(map(len, steps)) > FEW_EVALUATIONS:
+        return ""
+    by_note: dict[str, list[str]] = {}
+    for title, at in zip(titles, steps, strict=True):
+        for note in comparison.note_on_steps(at):
+            by_note.setdefault(note, []).append(title)
+    text = " Dots: evaluations."
+    for note, noted in by_note.items():
+        some = "" if len(noted) == len(titles) else f"{', '.join(noted)}: "
+        text += f" {some}{note}"
+    return text

@@ -1,1 +1,0 @@
-"""The figures: one function each, from results to a matplotlib figure."""
