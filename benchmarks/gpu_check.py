@@ -25,7 +25,7 @@ from qduet.deep import acting, adam, training
 from qduet.deep.acting import Turn
 from qduet.deep.adam import Rate, Slot
 from qduet.deep.agents import make_agent
-from qduet.deep.fused import kernels, layers, scalars
+from qduet.deep.fused import kernels, network, scalars
 from qduet.minatar import GAMES, make, unpack
 
 RUNS, BATCH, TURNS = 90, 32, 400
@@ -133,7 +133,7 @@ def hidden_update_errors() -> Iterator[tuple[str, float, float]]:
     p, m = (0.03 * jax.random.normal(key, (RUNS, 1024, 128)) for key in keys[2:])
     slot, rate = Slot(p, m, m * m), Rate(jnp.full(RUNS, 1e-3), jnp.full(RUNS, 1.7))
     used = jnp.arange(RUNS) % 3 != 0
-    update = lambda *args: layers.hidden_update(*args, epsilon=1e-4)
+    update = lambda *args: network.hidden_update(*args, epsilon=1e-4)
     got = jax.jit(jax.vmap(update))(x, dz, slot, rate, used)
     still = jax.tree.map(lambda a, b: (a[~used] == b[~used]).all(), got, slot)
     yield "arrays moved by hidden_update where not used", 3 - int(sum(still)), 0

@@ -58,7 +58,7 @@ def start_ours() -> tuple[training.Hyper, training.Run]:
     one = lambda tree: jax.tree.map(lambda x: x[None], tree)
     init = jax.jit(jax.vmap(functools.partial(training.init, SETTING)))
     hypers = one(training.hyper(SETTING.agent))
-    runs = init(one(SETTING.agent.uniform()), jax.random.key(0)[None])
+    runs = init(one(SETTING.agent.init_scheme()), jax.random.key(0)[None])
     return hypers, jax.jit(jax.vmap(functools.partial(training.warm_up, SETTING)))(hypers, runs)
 
 
@@ -125,7 +125,7 @@ def check_same_work() -> None:
     rewards = random.integers(2, size=agent.batch_size).astype(np.float32)
     ended = random.random(agent.batch_size) < 0.2
     params, target = (
-        networks.init(key, shape[-1], SETTING.env.num_actions, agent.uniform())
+        networks.init(key, shape[-1], SETTING.env.num_actions, agent.init_scheme())
         for key in jax.random.split(jax.random.key(0))
     )
     batch = Batch(now, jnp.asarray(actions), jnp.asarray(rewards), jnp.asarray(ended), after)
@@ -133,7 +133,7 @@ def check_same_work() -> None:
     def loss(params: networks.Params) -> jax.Array:
         apply = jax.vmap(networks.apply, (None, 0))
         values = apply(params, jnp.asarray(now)), apply(target, jnp.asarray(after))
-        return agents.loss(*values, agent.family(), agent.discount, batch).total
+        return agents.loss(*values, agent.coefficients(), agent.discount, batch).total
 
     other = make_rdq(tuned=True)
     load(other.model, params)

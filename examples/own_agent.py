@@ -1,4 +1,4 @@
-"""An agent of one's own: any point of the family Q = w V + A − c mean(A), with penalty β.
+"""An agent of one's own: Q = w V + A − c mean(A) with any w and c, and any penalty β.
 
     python examples/own_agent.py out-own-agent
 
@@ -54,7 +54,7 @@ def main(out: Path, steps: int = 5_000, episodes: int = 100, **settings) -> jax.
     found = weights.load(weights.path_of(out, agent.name, seed=1))
     env = make(found.env_id)
     board = env.observe(env.reset(jnp.zeros(env.num_draws, jnp.uint32)))
-    q = q_values(networks.apply(found.params, board), found.agent.family())
+    q = q_values(networks.apply(found.params, board), found.agent.coefficients())
     print(f"seed 1 at the start of a game: Q = {q}")
     return q
 

@@ -14,9 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from qduet.deep.agents import loss, make_agent, q_values
-from qduet.deep.networks import Values
-from qduet.deep.replay import Batch
+from qduet.deep import Batch, Outputs, loss, make_agent, q_values
 from qduet.tabular.mdp import garnet, optimum
 
 STATES, ACTIONS, UNITS = 12, 4, 64
@@ -26,19 +24,19 @@ DISCOUNT = 0.9
 def network(params, features):
     """A network of one's own: features [n] -> V(s) and A(s, ·)."""
     hidden = jax.nn.relu(params["hidden"] @ features + params["bias"])
-    return Values(v=params["v"] @ hidden, adv=params["adv"] @ hidden)
+    return Outputs(v=params["v"] @ hidden, adv=params["adv"] @ hidden)
 
 
 # --- The ten lines -------------------------------------------------------------------------------
 agent = make_agent("rdq")  # make_agent("dueling_dqn"), make_agent("rdq", beta=1e-2), ...
-family, optimiser = agent.family(), optax.adam(3e-3)
+coefficients, optimiser = agent.coefficients(), optax.adam(3e-3)
 
 
 def batch_loss(params, target, batch):
     """½ E[(R + γ max Q(S′) − Q(S, A))²] + β/2 E[V² + Σ A²]."""
-    values = jax.vmap(network, (None, 0))(params, batch.observations)
-    next_values = jax.vmap(network, (None, 0))(target, batch.next_observations)
-    return loss(values, next_values, family, DISCOUNT, batch).total
+    outputs = jax.vmap(network, (None, 0))(params, batch.observations)
+    next_outputs = jax.vmap(network, (None, 0))(target, batch.next_observations)
+    return loss(outputs, next_outputs, coefficients, DISCOUNT, batch).total
 
 
 @jax.jit
@@ -77,7 +75,7 @@ def main(updates: int = 1_500) -> float:
         rewards = mdp.reward[s, a, s2].astype(np.float32)
         batch = Batch(features[s], a, rewards, np.zeros(64, bool), features[s2])
         params, state = update(params, target, state, batch)
-    q = jax.vmap(lambda x: q_values(network(params, x), family))(features)
+    q = jax.vmap(lambda x: q_values(network(params, x), coefficients))(features)
     exact = optimum(mdp).q
     error = float(np.abs(q - exact).max())
     print(f"{agent.name}: Q is up to {exact.max():.2f}, the largest error {error:.2f}")

@@ -129,7 +129,7 @@ def test_plain_numpy_plays_with_a_weights_file(name, tmp_path, capsys):
     pytest.importorskip("gymnasium", reason="gymnasium is not installed")
     plain = example("load_and_play")
     env, agent = make("MinAtar/Breakout-v1"), make_agent(name, protocol="reference")
-    params = networks.init(jax.random.key(1), env.num_channels, env.num_actions, agent.uniform())
+    params = networks.init(jax.random.key(1), env.num_channels, env.num_actions)
     weights.save(
         tmp_path / "w.safetensors",
         weights.Weights(params, agent, "MinAtar/Breakout-v1", name, 1, 2_000),
@@ -142,10 +142,10 @@ def test_plain_numpy_plays_with_a_weights_file(name, tmp_path, capsys):
     # The network of the library says the same of an observation.
     arrays, _ = plain.load(tmp_path / "w.safetensors")
     observation = np.random.default_rng(0).random((10, 10, 4)) < 0.2
-    family = agent.family()
-    values = networks.apply(agents.tied(params, family), observation)
+    coefficients = agent.coefficients()
+    values = networks.apply(params, observation)
     found = plain.q_values(arrays, {"w": agent.w, "c": agent.c}, observation)
-    np.testing.assert_allclose(found, agents.q_values(values, family), atol=1e-5)
+    np.testing.assert_allclose(found, agents.q_values(values, coefficients), atol=1e-5)
 
 
 def test_the_rdq_loss_in_code_of_ones_own_finds_the_exact_values(capsys):

@@ -24,7 +24,7 @@ LABELS = ("dqn", "rdq")
 def untrained(label, seed):
     env, agent = make(ENV), make_agent(label)
     key = jax.random.key(seed)
-    params = networks.init(key, env.num_channels, env.num_actions, agent.uniform())
+    params = networks.init(key, env.num_channels, env.num_actions)
     return Weights(params, agent, ENV, label, seed, 1_000)
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from qduet.core.errors import InputError
-from qduet.deep import adam, agents
+from qduet.deep import adam, agents, networks
 from qduet.deep.agents import AGENTS, Agent, make_agent
-from qduet.deep.networks import Values
+from qduet.deep.networks import Outputs
 from qduet.deep.replay import Batch
 from qduet.jobs.job import Job
 from qduet.tabular import rules
@@ -18,15 +18,15 @@ RNG = np.random.default_rng(0)
 
 
 def test_read_outs_are_the_papers():
-    values = Values(jnp.float32(2.0), jnp.array([1.0, 2.0, 6.0]))
+    values = Outputs(jnp.float32(2.0), jnp.array([1.0, 2.0, 6.0]))
     expected = {"dqn": [1, 2, 6], "dueling_dqn": [0, 1, 5], "rdq": [3, 4, 8]}  # mean(A) = 3
     for name, q in expected.items():
-        np.testing.assert_allclose(agents.q_values(values, AGENTS[name].family()), q)
+        np.testing.assert_allclose(agents.q_values(values, AGENTS[name].coefficients()), q)
 
 
 def random_batch(n=8, num_actions=3):
     values, after = (
-        Values(jnp.asarray(RNG.normal(size=n)), jnp.asarray(RNG.normal(size=(n, num_actions))))
+        Outputs(jnp.asarray(RNG.normal(size=n)), jnp.asarray(RNG.normal(size=(n, num_actions))))
         for _ in range(2)
     )
     batch = Batch(
@@ -52,7 +52,7 @@ def test_loss_is_half_the_squared_error_plus_the_penalty(name):
         td += 0.5 * (target - q[i, batch.actions[i]]) ** 2 / 8
         penalty += agent.beta / 2 * (values.v[i] ** 2 + (values.adv[i] ** 2).sum()) / 8
         mean_q += q[i, batch.actions[i]] / 8
-    losses = agents.loss(values, after, agent.family(), 0.99, batch)
+    losses = agents.loss(values, after, agent.coefficients(), 0.99, batch)
     np.testing.assert_allclose(losses, [td + penalty, td, mean_q], rtol=1e-6)
 
 
@@ -60,13 +60,13 @@ def test_loss_is_half_the_squared_error_plus_the_penalty(name):
 def test_a_loss_does_not_mix_transitions_by_broadcasting(name):
     values, after, batch = random_batch()
     column = batch._replace(**{name: getattr(batch, name)[:, None]})
-    family = AGENTS["rdq"].family()
+    coefficients = AGENTS["rdq"].coefficients()
     with pytest.raises(InputError, match=rf"{name} of a batch .* \[8\]; it is \[8, 1\]"):
-        agents.loss(values, after, family, 0.99, column)
+        agents.loss(values, after, coefficients, 0.99, column)
     with pytest.raises(InputError, match="V at S' of a batch"):
-        agents.loss(values, after._replace(v=after.v[:, None]), family, 0.99, batch)
+        agents.loss(values, after._replace(v=after.v[:, None]), coefficients, 0.99, batch)
     with pytest.raises(InputError, match=r"A at S of a batch must have the shape \[n, \|A\|\]"):
-        agents.loss(values._replace(adv=values.adv[0]), after, family, 0.99, batch)
+        agents.loss(values._replace(adv=values.adv[0]), after, coefficients, 0.99, batch)
 
 
 @pytest.mark.usefixtures("x64")
@@ -85,18 +85,20 @@ def test_a_one_hot_linear_network_with_sgd_is_the_tabular_rule(name, tabular):
     at the state that is updated, as in the deep loss.
     """
     num_states, num_actions, alpha = 5, 3, 0.3
-    family = AGENTS[name].family()._replace(beta=jnp.float64(0.05 if name == "rdq" else 0.0))
+    coefficients = (
+        AGENTS[name].coefficients()._replace(beta=jnp.float64(0.05 if name == "rdq" else 0.0))
+    )
     v = jnp.asarray(RNG.normal(size=num_states)) * (name != "dqn")
     adv = jnp.asarray(RNG.normal(size=(num_states, num_actions)))
     tables = tabular.init(v, adv)
-    weights = Values(v, adv)
+    weights = Outputs(v, adv)
 
     def total(weights, t):  # which holds its target by itself
         x, x2 = jnp.eye(num_states)[t.state][None], jnp.eye(num_states)[t.next_state][None]
-        at = lambda w, x: Values(x @ w.v, x @ w.adv)
+        at = lambda w, x: Outputs(x @ w.v, x @ w.adv)
         ended = jnp.array([t.discount == 0])
         batch = Batch(None, jnp.array([t.action]), jnp.array([t.reward]), ended, None)
-        return agents.loss(at(weights, x), at(weights, x2), family, 0.9, batch).total
+        return agents.loss(at(weights, x), at(weights, x2), coefficients, 0.9, batch).total
 
     for i in range(200):
         t = rules.Transition(
@@ -127,29 +129,23 @@ def test_protocols_switch_initialisation_bias_and_exploration():
     assert make_agent("rdq").epsilon_hold_steps == 1_000
     reference = {name: make_agent(name, protocol="reference") for name in AGENTS}
     assert reference["rdq"].epsilon_hold_steps == 0
-    assert [bool(a.uniform().conv) for a in reference.values()] == [True] * 3
-    assert {n: bool(a.uniform().streams) for n, a in reference.items()} == {
+    assert [bool(a.init_scheme().uniform_conv) for a in reference.values()] == [True] * 3
+    assert {n: bool(a.init_scheme().uniform_streams) for n, a in reference.items()} == {
         "dqn": True,
         "dueling_dqn": False,
         "rdq": False,
     }
-    shared = {name: float(agent.family().shared_bias) for name, agent in reference.items()}
-    assert shared == {"dqn": 0.0, "dueling_dqn": 1.0, "rdq": 1.0}
-    assert float(make_agent("rdq").family().shared_bias) == 0.0
+    shared = {name: agent.has_shared_bias() for name, agent in reference.items()}
+    assert shared == {"dqn": False, "dueling_dqn": True, "rdq": True}
+    assert not make_agent("rdq").has_shared_bias()
 
 
-def test_a_shared_bias_is_one_parameter():
-    from qduet.deep import networks
-
-    uniform = networks.Uniform(jnp.bool_(True), jnp.bool_(True))
-    params = networks.init(jax.random.key(0), 4, 3, uniform)
-    family = make_agent("rdq", protocol="reference").family()
-    tied = agents.tied(params, family)
-    np.testing.assert_array_equal(tied.adv.b, jnp.repeat(params.adv.b[:1], 3))
-    separate = agents.tied(params, make_agent("rdq").family())
-    np.testing.assert_array_equal(separate.adv.b, params.adv.b)
-    gradient = jax.grad(lambda p: (agents.tied(p, family).adv.b * jnp.array([1.0, 2, 4])).sum())
-    np.testing.assert_allclose(gradient(params).adv.b, [7.0, 0.0, 0.0], atol=1e-6)
+@pytest.mark.parametrize("initialisation", agents.INITIALISATIONS)
+@pytest.mark.parametrize("name", sorted(AGENTS))
+def test_biases_that_are_shared_start_equal(name, initialisation):
+    agent = make_agent(name, initialisation=initialisation, shared_bias=True)
+    b = networks.init(jax.random.key(0), 4, 3, agent.init_scheme()).adv.b
+    assert bool((b == b[0]).all()) or not agent.has_shared_bias()
 
 
 def test_bad_agents_are_refused():

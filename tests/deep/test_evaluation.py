@@ -5,11 +5,13 @@ import pytest
 
 from qduet.deep import evaluation as evaluation_module
 from qduet.deep import networks
-from qduet.deep.agents import AGENTS, make_agent
+from qduet.deep.agents import AGENTS
 from qduet.deep.evaluation import Episode, Evaluation, evaluate, summarise
 from qduet.minatar import Environment, StepResult
 
 LONGEST = 300
+TORCH = networks.InitScheme(uniform_conv=True, uniform_streams=True)
+"""Biases that are not zero."""
 
 
 def clock(state, action, draws):
@@ -31,12 +33,13 @@ GAME = Environment(
 
 @pytest.fixture(scope="module")
 def evaluation():
-    uniform = networks.Uniform(jnp.bool_(True), jnp.bool_(True))
     keys = jax.random.split(jax.random.key(0), 3)
-    params = jax.vmap(lambda key: networks.init(key, 1, 2, uniform))(keys)
-    agents = [AGENTS["rdq"], AGENTS["dqn"], make_agent("dueling_dqn", protocol="reference")]
-    families = jax.tree.map(lambda *x: jnp.stack(x), *(agent.family() for agent in agents))
-    return params, evaluate(GAME, params, families, keys, episodes=200, discount=0.9)
+    params = jax.vmap(lambda key: networks.init(key, 1, 2, TORCH))(keys)
+    agents = [AGENTS["rdq"], AGENTS["dqn"], AGENTS["dueling_dqn"]]
+    coefficients = jax.tree.map(
+        lambda *x: jnp.stack(x), *(agent.coefficients() for agent in agents)
+    )
+    return params, evaluate(GAME, params, coefficients, keys, episodes=200, discount=0.9)
 
 
 def test_every_episode_counts_once_whatever_its_length(evaluation):
@@ -61,19 +64,18 @@ RANDOM = GAME._replace(
 
 def test_dropping_finished_episodes_changes_nothing(monkeypatch):
     """1,000 episodes, as the paper has them, are cut down twice; and never, for comparison."""
-    uniform = networks.Uniform(jnp.bool_(True), jnp.bool_(True))
     keys = jax.random.split(jax.random.key(4), 2)
-    params = jax.vmap(lambda key: networks.init(key, 1, 2, uniform))(keys)
-    families = jax.tree.map(lambda x: jnp.stack([x, x]), AGENTS["rdq"].family())
+    params = jax.vmap(lambda key: networks.init(key, 1, 2, TORCH))(keys)
+    coefficients = jax.tree.map(lambda x: jnp.stack([x, x]), AGENTS["rdq"].coefficients())
     sizes = []
     keep = evaluation_module._keep_playing
     monkeypatch.setattr(
         evaluation_module, "_keep_playing", lambda lanes, n: sizes.append(n) or keep(lanes, n)
     )
-    dropped = evaluate(RANDOM, params, families, keys, episodes=1_000)
+    dropped = evaluate(RANDOM, params, coefficients, keys, episodes=1_000)
     assert sizes == [250, 30]
     monkeypatch.setattr(evaluation_module, "SIZES", ())
-    kept = evaluate(RANDOM, params, families, keys, episodes=1_000)
+    kept = evaluate(RANDOM, params, coefficients, keys, episodes=1_000)
     assert sizes == [250, 30]
     for name in ("length", "undiscounted", "discounted", "returns_to_go"):
         ours, theirs = (getattr(e.episodes, name) for e in (dropped, kept))
@@ -84,13 +86,12 @@ def test_dropping_finished_episodes_changes_nothing(monkeypatch):
 
 def test_a_run_alone_plays_the_same_episodes():
     """Run 1 beside run 0, and by itself: a random policy (ε = 1), so that the draws decide."""
-    uniform = networks.Uniform(jnp.bool_(True), jnp.bool_(True))
     keys = jax.random.split(jax.random.key(3), 2)
-    params = jax.vmap(lambda key: networks.init(key, 1, 2, uniform))(keys)
-    families = jax.tree.map(lambda x: jnp.stack([x, x]), AGENTS["rdq"].family())
-    both = evaluate(RANDOM, params, families, keys, episodes=40, epsilon=1.0)
+    params = jax.vmap(lambda key: networks.init(key, 1, 2, TORCH))(keys)
+    coefficients = jax.tree.map(lambda x: jnp.stack([x, x]), AGENTS["rdq"].coefficients())
+    both = evaluate(RANDOM, params, coefficients, keys, episodes=40, epsilon=1.0)
     last = lambda tree: jax.tree.map(lambda x: x[1:], tree)
-    alone = evaluate(RANDOM, last(params), last(families), keys[1:], episodes=40, epsilon=1.0)
+    alone = evaluate(RANDOM, last(params), last(coefficients), keys[1:], episodes=40, epsilon=1.0)
     np.testing.assert_array_equal(alone.episodes.length[0], both.episodes.length[1])
     np.testing.assert_array_equal(alone.episodes.undiscounted[0], both.episodes.undiscounted[1])
     assert not np.array_equal(both.episodes.length[0], both.episodes.length[1])
@@ -111,10 +112,8 @@ def test_q_is_read_at_the_action_taken(evaluation):
     """The board is always empty, so Q is constant: mean Q lies between its two values."""
     params, result = evaluation
     columns = summarise(result)
-    for i, (w, c, shared) in enumerate([(1, 0, False), (0, 0, False), (1, 1, True)]):
+    for i, (w, c) in enumerate([(1, 0), (0, 0), (1, 1)]):
         run = jax.tree.map(lambda x, i=i: x[i], params)
-        if shared:  # every action has the first one's bias
-            run = run._replace(adv=run.adv._replace(b=run.adv.b[jnp.zeros(2, int)]))
         values = networks.apply(run, jnp.zeros((10, 10, 1)))
         q = w * float(values.v) + np.asarray(values.adv) - c * float(values.adv.mean())
         greedy, other = float(q.max()), float(q.min())
@@ -159,10 +158,9 @@ def test_the_guard_reports_what_it_cut():
     endless = GAME._replace(
         step=lambda state, action, draws: StepResult(state, jnp.float32(0), jnp.bool_(False))
     )
-    uniform = networks.Uniform(jnp.bool_(True), jnp.bool_(True))
     key = jax.random.split(jax.random.key(0), 1)
-    params = jax.vmap(lambda key: networks.init(key, 1, 2, uniform))(key)
-    family = jax.tree.map(lambda x: x[None], AGENTS["rdq"].family())
-    result = evaluate(endless, params, family, key, episodes=3, guard=100)
+    params = jax.vmap(lambda key: networks.init(key, 1, 2, TORCH))(key)
+    coefficients = jax.tree.map(lambda x: x[None], AGENTS["rdq"].coefficients())
+    result = evaluate(endless, params, coefficients, key, episodes=3, guard=100)
     assert result.cut.tolist() == [3]
     assert (result.episodes.length == 100).all()

@@ -5,12 +5,9 @@ import pytest
 
 from qduet.core.errors import InputError
 from qduet.deep import networks
-from qduet.deep.networks import Uniform
+from qduet.deep.networks import LECUN, InitScheme
 
-PLAIN, TORCH = (
-    Uniform(jnp.bool_(False), jnp.bool_(False)),
-    Uniform(jnp.bool_(True), jnp.bool_(True)),
-)
+TORCH = InitScheme(uniform_conv=True, uniform_streams=True)
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +32,11 @@ def plain_forward(p, board):
 
 def test_forward_is_what_loops_compute(params):
     board = np.random.default_rng(0).random((10, 10, 4)) < 0.3
-    values = networks.apply(params, jnp.asarray(board))
+    outputs = networks.apply(params, jnp.asarray(board))
     plain = jax.tree.map(lambda x: np.asarray(x, np.float64), params)
     v, adv = plain_forward(plain, board.astype(float))
-    np.testing.assert_allclose(values.v, v, rtol=1e-5)
-    np.testing.assert_allclose(values.adv, adv, rtol=1e-5)
+    np.testing.assert_allclose(outputs.v, v, rtol=1e-5)
+    np.testing.assert_allclose(outputs.adv, adv, rtol=1e-5)
 
 
 def test_a_board_with_its_channels_first_is_refused(params):
@@ -48,7 +45,7 @@ def test_a_board_with_its_channels_first_is_refused(params):
 
 
 def test_lecun_normal_has_variance_one_over_fan_in_and_no_bias():
-    p = networks.init(jax.random.key(1), 10, 6, PLAIN)
+    p = networks.init(jax.random.key(1), 10, 6, LECUN)
     for layer in p:
         n = layer.w.size
         expected = layer.w.shape[0] ** -0.5
@@ -70,7 +67,7 @@ def test_torchs_default_is_uniform_biases_included():
 
 
 def test_the_convolution_alone_can_have_torchs_default():
-    p = networks.init(jax.random.key(1), 10, 6, Uniform(jnp.bool_(True), jnp.bool_(False)))
+    p = networks.init(jax.random.key(1), 10, 6, InitScheme(uniform_conv=True))
     assert float(jnp.abs(p.conv.w).max()) <= 90**-0.5
     assert p.conv.b.all()
     assert not any(layer.b.any() for layer in p[1:])
@@ -78,6 +75,6 @@ def test_the_convolution_alone_can_have_torchs_default():
 
 
 def test_layers_and_keys_are_independent():
-    a, b = (networks.init(jax.random.key(k), 4, 3, PLAIN) for k in (0, 1))
+    a, b = (networks.init(jax.random.key(k), 4, 3, LECUN) for k in (0, 1))
     assert not jnp.allclose(a.v_hidden.w, a.adv_hidden.w)
     assert not jnp.allclose(a.v_hidden.w, b.v_hidden.w)

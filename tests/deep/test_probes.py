@@ -176,20 +176,20 @@ class Trained(NamedTuple):
     """``[blocks, agents]``: ½ E[δ²]"""
 
 
-def train(hypers, uniform, keys, probe):
+def train(hypers, schemes, keys, probe):
     """The agents as runs of one program; their values of both states."""
     setting = Setting(environment(probe), AGENTS[0])
-    runs = jax.vmap(functools.partial(training.init, setting))(uniform, keys)
+    runs = jax.vmap(functools.partial(training.init, setting))(schemes, keys)
     runs = jax.vmap(functools.partial(training.warm_up, setting))(hypers, runs)
     start = jnp.int32(setting.agent.learn_from)
     runs, losses = training.blocks(setting, hypers, runs, start, BLOCKS)
     seen = jax.vmap(setting.env.observe)(jnp.arange(2))
 
-    def values(params, family):
-        values = jax.vmap(networks.apply, (None, 0))(agents.tied(params, family), seen)
-        return jax.vmap(agents.q_values, (0, None))(values, family)
+    def q(params, coefficients):
+        outputs = jax.vmap(networks.apply, (None, 0))(params, seen)
+        return jax.vmap(agents.q_values, (0, None))(outputs, coefficients)
 
-    return Trained(jax.vmap(values)(runs.params, hypers.family), losses.td)
+    return Trained(jax.vmap(q)(runs.params, hypers.coefficients), losses.td)
 
 
 @pytest.fixture(scope="module")
@@ -197,11 +197,11 @@ def trained():
     """By probe; all probes and agents are one program, so that it is compiled once."""
     stack = lambda trees: jax.tree.map(lambda *x: jnp.stack(x), *trees)
     hypers = stack([training.hyper(agent) for agent in AGENTS])
-    uniform = stack([agent.uniform() for agent in AGENTS])
+    schemes = stack([agent.init_scheme() for agent in AGENTS])
     keys = jax.vmap(jax.random.key)(jnp.arange(len(AGENTS), dtype=jnp.uint32))
     probes = stack([Probe(*map(jnp.array, probe)) for probe in PROBES.values()])
     together = jax.jit(jax.vmap(train, in_axes=(None, None, None, 0)))
-    results = jax.device_get(together(hypers, uniform, keys, probes))
+    results = jax.device_get(together(hypers, schemes, keys, probes))
     return {name: Trained(*(x[i] for x in results)) for i, name in enumerate(PROBES)}
 
 

@@ -48,8 +48,8 @@ def paying(env_id, reward, **options):
     return make(env_id)
 
 
-def blank(env, agent):
-    params = networks.init(jax.random.key(0), env.num_channels, env.num_actions, agent.uniform())
+def blank(env):
+    params = networks.init(jax.random.key(0), env.num_channels, env.num_actions)
     return jax.tree.map(jnp.zeros_like, params)
 
 
@@ -58,8 +58,8 @@ def test_a_reward_comes_unchanged_to_the_td_target(reward):
     """With Q = 0 and episodes of one step, δ = r: the loss is ½ r²."""
     env, agent = paying(f"Paying{reward:g}-v0".replace("+", ""), reward), make_agent("dqn", **SMALL)
     setting, hyper = Setting(env, agent), training.hyper(agent)
-    run = training.init(setting, agent.uniform(), jax.random.key(0))
-    run = run._replace(params=blank(env, agent), target=blank(env, agent))
+    run = training.init(setting, agent.init_scheme(), jax.random.key(0))
+    run = run._replace(params=blank(env), target=blank(env))
     run = jax.jit(functools.partial(training.warm_up, setting, hyper))(run)
     np.testing.assert_array_equal(run.replay.rewards[:100], np.float32(reward))
     words = jnp.arange(agent.batch_size, dtype=jnp.uint32)
@@ -72,9 +72,9 @@ def test_a_reward_comes_unchanged_to_evaluation_and_recording(tmp_path):
     env, agent = paying("Paying-v0", REWARD), make_agent("rdq")
     stack = lambda tree: jax.tree.map(lambda x: x[None], tree)
     keys = jax.random.split(jax.random.key(0), 1)
-    played = evaluate(env, stack(blank(env, agent)), stack(agent.family()), keys, episodes=3)
+    played = evaluate(env, stack(blank(env)), stack(agent.coefficients()), keys, episodes=3)
     np.testing.assert_array_equal(played.episodes.undiscounted, REWARD)
-    recording = record(Weights(blank(env, agent), agent, "Paying-v0", "rdq", 0, 0))
+    recording = record(Weights(blank(env), agent, "Paying-v0", "rdq", 0, 0))
     recording_file.write(tmp_path / "p.json", recording)
     back = recording_file.read(tmp_path / "p.json")
     assert (recording.score, back.score, back.ended) == (REWARD, REWARD, True)
@@ -112,9 +112,8 @@ def test_a_turn_of_it_is_one_kernel_on_a_gpu():
     state = env.reset(jnp.zeros(env.num_draws, jnp.uint32))
     words = jnp.zeros(env.num_draws + 2, jnp.uint32)
     args = exploration, state, jnp.zeros(env.num_actions), jnp.int32(0), words
-    turn = jax.jit(scalars.as_kernel(functools.partial(acting.turn, env)))
-    text = turn.trace(*args).lower(lowering_platforms=("cuda",)).as_text()
-    assert text.count("triton") == 1
+    turn = scalars.as_kernel(functools.partial(acting.turn, env))
+    assert [eqn.primitive.name for eqn in jax.make_jaxpr(turn)(*args).eqns] == ["pallas_call"]
 
 
 def qduet(*arguments, folder):
@@ -177,7 +176,7 @@ def test_a_module_that_cannot_be_imported_is_one_line(refused, monkeypatch, tmp_
 def test_a_reward_that_cannot_be_kept_is_not_recorded(small, reward, told):
     env, agent = paying(f"Odd{small}-v0", reward, small_rewards=small), make_agent("rdq")
     with pytest.raises(InputError, match=rf"must be .*{told}.*; one is {reward}"):
-        record(Weights(blank(env, agent), agent, f"Odd{small}-v0", "rdq", 0, 0))
+        record(Weights(blank(env), agent, f"Odd{small}-v0", "rdq", 0, 0))
 
 
 @pytest.mark.parametrize("name", ["./mine.py", ".mine", ""])

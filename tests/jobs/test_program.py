@@ -20,7 +20,9 @@ def test_every_evaluation_has_random_numbers_of_its_own(monkeypatch):
     built = program.build(Job("MinAtar/Breakout-v1", (("rdq", agent),), (3, 8)))
     runs = built.start()
     steps = (0, 1_000_000, 2_000_000)
-    assert built.settled(runs, 0) is runs.params  # no update is due before the first step
+    assert (
+        built.weights_to_evaluate(runs, 0) is runs.params
+    )  # no update is due before the first step
     for step in steps:
         built.evaluate(runs.params, step, lambda: None)
     fold = jax.vmap(jax.random.fold_in, (0, None))
@@ -35,11 +37,11 @@ def test_every_evaluation_has_random_numbers_of_its_own(monkeypatch):
 
 
 def test_every_run_starts_with_weights_as_its_agent_has_them(monkeypatch):
-    monkeypatch.setattr(training, "init", lambda setting, uniform, key: uniform)
+    monkeypatch.setattr(training, "init", lambda setting, scheme, key: scheme)
     two = {name: make_agent(name, protocol="reference") for name in ("dqn", "rdq")}
-    uniform = program.build(Job("MinAtar/Breakout-v1", two, (0,))).start()
-    assert uniform.conv.tolist() == [True, True]
-    assert uniform.streams.tolist() == [True, False]
+    scheme = program.build(Job("MinAtar/Breakout-v1", two, (0,))).start()
+    assert scheme.uniform_conv.tolist() == [True, True]
+    assert scheme.uniform_streams.tolist() == [True, False]
 
 
 def test_compiler_options_that_xla_does_not_know_are_left_out(monkeypatch):

@@ -25,7 +25,7 @@ from qduet.minatar import make, seeded_game, unpack
 def untrained(env_id, name="rdq", seed=0, **options):
     env, agent = make(env_id), make_agent(name, **options)
     key = jax.random.key(seed)
-    params = networks.init(key, env.num_channels, env.num_actions, agent.uniform())
+    params = networks.init(key, env.num_channels, env.num_actions)
     params = jax.tree.map(np.asarray, params)
     return Weights(params, agent, env_id, name, seed, step=7_000)
 
@@ -52,8 +52,8 @@ def test_every_step_is_what_the_game_and_plain_numpy_say(weights, played):
         for part in "wb"
     }
     q_of = example("load_and_play").q_values
-    family = dataclasses.asdict(agent)
-    q_at = lambda state: q_of(arrays, family, np.asarray(env.observe(state)))
+    coefficients = dataclasses.asdict(agent)
+    q_at = lambda state: q_of(arrays, coefficients, np.asarray(env.observe(state)))
     step, randoms = jax.jit(env.step), 0
     for t, action in enumerate(steps.action):
         seen = unpack(jnp.asarray(steps.observations[t]), env.num_channels)

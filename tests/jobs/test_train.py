@@ -74,7 +74,7 @@ def test_rows_and_weights_are_of_the_settled_weights_and_of_the_losses(
     planted = built._replace(
         warm_up=lambda runs: runs,
         advance=advance,
-        settled=lambda runs, step: jax.tree.map(lambda x: x + step, runs.params),
+        weights_to_evaluate=lambda runs, step: jax.tree.map(lambda x: x + step, runs.params),
         evaluate=evaluate,
     )
     rows = trainer.train(job, planted, tmp_path).rows
@@ -105,7 +105,7 @@ def test_a_call_takes_no_more_blocks_than_it_can_record(place, tmp_path, monkeyp
     planted = built._replace(
         warm_up=lambda runs: runs,
         advance=advance,
-        settled=lambda runs, step: runs.params,
+        weights_to_evaluate=lambda runs, step: runs.params,
         evaluate=lambda params, step, check: {"return_mean": np.zeros(4)},
     )
     assert trainer.train(job, planted, tmp_path).finished

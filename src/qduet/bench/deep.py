@@ -153,7 +153,7 @@ def _timed(job: Job, built: Program, steps: int) -> tuple[float, float, float]:
     training = time.perf_counter() - begun
 
     def evaluate() -> None:
-        built.evaluate(built.settled(runs, first + steps), first + steps, lambda: None)
+        built.evaluate(built.weights_to_evaluate(runs, first + steps), first + steps, lambda: None)
 
     slow, evaluating = _seconds(evaluate), _seconds(evaluate)
     return compiling + max(slow - evaluating, 0.0), training, evaluating

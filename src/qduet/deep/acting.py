@@ -1,12 +1,10 @@
-"""ε-greedy play in a game: one turn, and the four between two updates.
+"""ε-greedy play in a game: one turn, and the four turns between two updates.
 
-    turns(env, exploration, look, step, state, observation, words, for_gpu=False).action   # [4]
+    turns(env, exploration, advantages_of, step, state, observation, words).action   # [4]
 
-On NVIDIA GPUs a turn is one kernel (`fused.scalars`); elsewhere, and in a game that cannot be one,
-it is what XLA makes of it.
+`fused.turns` does the same with one GPU kernel per turn.
 """
 
-import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -14,24 +12,26 @@ import jax
 import jax.numpy as jnp
 
 from qduet.deep import replay
-from qduet.deep.fused import scalars
 from qduet.deep.replay import STRIDE
-from qduet.minatar import Environment
+from qduet.minatar.environment import Environment
 
-Look = Callable[[jax.Array], jax.Array]
-"""A packed observation -> its advantages ``[|A|]``."""
+AdvantagesOf = Callable[[jax.Array], jax.Array]
+"""A packed observation uint8[bytes] -> its advantages ``[|A|]``."""
 
 
 class Exploration(NamedTuple):
-    """The schedule of ε; scalars."""
+    """The schedule of ε: 1, then a linear fall, then the final value."""
 
     final: jax.Array
+    """float32[]: ε after the fall"""
     hold_steps: jax.Array
+    """float32[]: steps before the fall"""
     decay_steps: jax.Array
+    """float32[]: steps of the fall"""
 
 
 def epsilon(exploration: Exploration, step: jax.Array) -> jax.Array:
-    """ε of the action taken in step `step` (from 0): 1, then linear, then its final value."""
+    """ε of the action taken in step `step`, counted from 0."""
     progress = (step - exploration.hold_steps) / exploration.decay_steps
     return 1.0 - (1.0 - exploration.final) * jnp.clip(progress, 0.0, 1.0)
 
@@ -40,26 +40,34 @@ class Choice(NamedTuple):
     """An ε-greedy action."""
 
     action: jax.Array
+    """int32[]"""
     random: jax.Array
-    """Whether it was drawn, which can give the greedy one all the same."""
+    """bool[]: whether the action was drawn at random; it may still be the greedy one"""
 
 
-def choose(scores: jax.Array, chance: jax.Array | float, words: jax.Array) -> Choice:
-    """The best of `scores` ``[|A|]``, or with probability `chance` any; by two of the `words`."""
-    random = (words[0] >> 8).astype(jnp.float32) * 2.0**-24 < chance
+def choose(scores: jax.Array, epsilon: jax.Array | float, words: jax.Array) -> Choice:
+    """The best of `scores` ``[|A|]``, or with probability `epsilon` a uniform action.
+
+    The first of the random `words` decides which of the two, the second draws the action.
+    """
+    random = (words[0] >> 8).astype(jnp.float32) * 2.0**-24 < epsilon
     drawn = replay.below(words[1], jnp.int32(len(scores)))
     return Choice(jnp.where(random, drawn, scores.argmax().astype(jnp.int32)), random)
 
 
 class Turn(NamedTuple):
-    """What one step of a game leaves behind."""
+    """One step of a game, and what it led to."""
 
     state: Any
+    """The game's next state."""
     action: jax.Array
+    """int32[]"""
     reward: jax.Array
+    """float32[]"""
     ended: jax.Array
+    """bool[]"""
     observation: jax.Array
-    """uint8[bytes]: what follows."""
+    """uint8[bytes]: the next observation, packed"""
 
 
 def turn(
@@ -70,7 +78,7 @@ def turn(
     step: jax.Array,
     words: jax.Array,
 ) -> Turn:
-    """One step, greedy by `adv` or at random; `step` steps were taken before."""
+    """One ε-greedy step by the advantages `adv`, after `step` earlier ones."""
     action = choose(adv, epsilon(exploration, step), words).action
     state, reward, ended = env.step(state, action, words[2:])
     return Turn(state, action, reward, ended, env.pack(state))
@@ -79,61 +87,23 @@ def turn(
 def turns(
     env: Environment,
     exploration: Exploration,
-    look: Look,
+    advantages_of: AdvantagesOf,
     step: jax.Array,
     state: Any,
     observation: jax.Array,
     words: jax.Array,
-    *,
-    for_gpu: bool,
 ) -> Turn:
-    """Four turns from step counter `step` on; fields ``[4, ...]``, but for `state`, the last.
+    """Four turns, after `step` earlier ones, with random `words` ``[4, num_draws + 2]``.
 
-    `words` are ``[4, draws + 2]``. Without `for_gpu` no kernel is traced, which takes seconds.
+    Fields are ``[4, ...]``, but `state` is the last one alone.
     """
 
-    def loop(state: Any, observation: jax.Array, words: jax.Array) -> Turn:
-        def one(carry: Any, x: Any) -> tuple[Any, Turn]:
-            state, observation = carry
-            offset, words = x
-            now = turn(env, exploration, state, look(observation), step + offset, words)
-            return (now.state, now.observation), now
+    def one(carry: Any, x: Any) -> tuple[Any, Turn]:
+        state, observation = carry
+        offset, words = x
+        now = turn(env, exploration, state, advantages_of(observation), step + offset, words)
+        return (now.state, now.observation), now
 
-        xs = jnp.arange(STRIDE), words
-        (state, _), taken = jax.lax.scan(one, (state, observation), xs)
-        return taken._replace(state=state)
-
-    def kernels(state: Any, observation: jax.Array, words: jax.Array) -> Turn:
-        taken: list[Turn] = []
-        for i in range(STRIDE):
-            now = _kernel(env, exploration, state, look(observation), step, jnp.int32(i), words)
-            state, observation = now.state, now.observation
-            taken.append(now._replace(state=None))
-        return jax.tree.map(lambda *x: jnp.stack(x), *taken)._replace(state=state)
-
-    if for_gpu:
-        return _on_cuda(kernels, loop, state, observation, words)
-    return loop(state, observation, words)
-
-
-def _on_cuda(kernels: Callable[..., Turn], loop: Callable[..., Turn], *args: Any) -> Turn:
-    return jax.lax.platform_dependent(*args, cuda=kernels, default=loop)
-
-
-@functools.partial(jax.jit, static_argnums=0)  # traced once, for all turns and programs
-def _kernel(
-    env: Environment,
-    exploration: Exploration,
-    state: Any,
-    adv: jax.Array,
-    step: jax.Array,
-    i: jax.Array,
-    words: jax.Array,
-) -> Turn:
-    """Turn i of the four, as one kernel; it takes its own of the `words`."""
-
-    def game(exploration: Exploration, state: Any, adv: Any, step: Any, i: Any, words: Any) -> Turn:
-        own = jnp.where(jnp.arange(STRIDE)[:, None] == i, words, 0).sum(axis=0, dtype=words.dtype)
-        return turn(env, exploration, state, adv, step + i, own)
-
-    return scalars.as_kernel(game)(exploration, state, adv, step, i, words)
+    xs = jnp.arange(STRIDE), words
+    (state, _), taken = jax.lax.scan(one, (state, observation), xs)
+    return taken._replace(state=state)

@@ -1,11 +1,12 @@
-"""Adam (Kingma & Ba, 2015), with the bias corrections as two numbers of a run and step.
+"""Adam (Kingma & Ba, 2015), written for one array and for a pytree of them.
 
     m ← β₁ m + (1 − β₁) g,   v ← β₂ v + (1 − β₂) g²,   p ← p − α m̂ / (√v̂ + ε)
 
-A function of single arrays, so that `fused.kernels` can take the step where the gradient arises.
+The bias corrections m̂ = m / (1 − β₁ᵗ) and v̂ = v / (1 − β₂ᵗ) are the same for all parameters of an
+update, so they are two numbers (`Rate`) and not two arrays.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,8 +14,17 @@ import jax.numpy as jnp
 BETA1, BETA2 = 0.9, 0.999
 
 
+class Moments(NamedTuple):
+    """The moving averages of all parameters: pytrees of the parameters' structure and shapes."""
+
+    m: Any
+    """Averages of the gradients."""
+    v: Any
+    """Averages of their squares."""
+
+
 class Slot(NamedTuple):
-    """A parameter and its moving averages, of one shape."""
+    """One parameter array with its moving averages, all of one shape."""
 
     p: jax.Array
     m: jax.Array
@@ -22,7 +32,7 @@ class Slot(NamedTuple):
 
 
 class Rate(NamedTuple):
-    """What bias correction makes of the step size at one update; scalars."""
+    """The step size and the bias corrections of one update; scalars."""
 
     scale: jax.Array
     """α / (1 − β₁ᵗ)"""
@@ -31,12 +41,12 @@ class Rate(NamedTuple):
 
 
 def rate(learning_rate: jax.Array, update: jax.Array) -> Rate:
-    """The rate of the `update`-th update, from 1."""
+    """The rate of update number `update`, counted from 1."""
     return Rate(learning_rate / (1 - BETA1**update), 1 / jnp.sqrt(1 - BETA2**update))
 
 
 def step(slot: Slot, gradient: jax.Array, rate: Rate, epsilon: float) -> Slot:
-    """One update."""
+    """One update of one array."""
     m = BETA1 * slot.m + (1 - BETA1) * gradient
     v = BETA2 * slot.v + (1 - BETA2) * gradient * gradient
     return Slot(slot.p - rate.scale * m / (jnp.sqrt(v) * rate.root + epsilon), m, v)

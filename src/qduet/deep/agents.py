@@ -1,4 +1,4 @@
-"""DQN, Dueling DQN and RDQ as three points of one family.
+"""DQN, Dueling DQN and RDQ: one agent with three coefficients.
 
     Q = w V + A − c mean(A),      loss = ½ E[δ²] + (β/2) E[V² + Σ_a A²]          (eq. 8, 11, 12, 16)
     δ = R + γ max_a' Q(S', a'; θ⁻) − Q(S, A; θ)
@@ -7,8 +7,11 @@
     dueling_dqn  w = 1, c = 1, β = 0
     rdq          w = 1, c = 0, β = 10⁻³     Dueling DQN without the mean, with the penalty
 
-w, c and β are numbers of a *run*, not of the program, so that all agents, and sweeps over β, share
-one compiled program.
+    agent = make_agent("rdq", beta=0.01)
+    q = q_values(networks.apply(params, observation), agent.coefficients())        # [|A|]
+
+w, c and β are data of a *run*, not constants of the compiled program. All agents, and sweeps over
+β, therefore share one program.
 """
 
 import dataclasses
@@ -18,22 +21,19 @@ import jax
 import jax.numpy as jnp
 
 from qduet.core.errors import InputError, as_setting, unknown_name
-from qduet.deep import networks
-from qduet.deep.networks import Params, Values
+from qduet.deep.networks import InitScheme, Outputs
 from qduet.deep.replay import STRIDE, Batch
 
 
-class Family(NamedTuple):
-    """The point of the family that a run is at; float32[] each."""
+class Coefficients(NamedTuple):
+    """What makes a run DQN, Dueling DQN, RDQ, or something between them."""
 
     w: jax.Array
-    """Weight of V in Q."""
+    """float32[]: the weight of V in Q"""
     c: jax.Array
-    """Share of the mean advantage that is subtracted."""
+    """float32[]: the share of the mean advantage that is subtracted"""
     beta: jax.Array
-    """Weight of the penalty on V² + Σ A²."""
-    shared_bias: jax.Array
-    """1 if the advantage head has one bias for all actions (released code), 0 if one per action."""
+    """float32[]: the weight of the penalty on V² + Σ A²"""
 
 
 INITIALISATIONS = ("lecun", "released")
@@ -57,12 +57,16 @@ PROTOCOLS: dict[str, dict[str, Any]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Agent:
-    """An agent, with the paper's settings as defaults."""
+    """The settings of an agent; the defaults are the paper's."""
 
     name: str
+    """``dqn``, ``dueling_dqn``, ``rdq``, or a name for one of your own."""
     w: float
+    """Weight of V in Q."""
     c: float
+    """Share of the mean advantage that is subtracted in Q."""
     beta: float
+    """Weight of the penalty on V² + Σ A²."""
     learning_rate: float = 2.5e-4
     """Adam's step size."""
     adam_epsilon: float = 3.125e-4
@@ -70,6 +74,7 @@ class Agent:
     discount: float = 0.99
     """γ; the paper does not give it, the released code has 0.99."""
     batch_size: int = 32
+    """Transitions of one update."""
     capacity: int = 100_000
     """Transitions in the replay memory."""
     learn_from: int = 1_000
@@ -77,13 +82,18 @@ class Agent:
     sync_every: int = 1_000
     """Steps between two copies to the target network."""
     epsilon_final: float = 0.01
+    """ε after its decay."""
     epsilon_hold_steps: int = 1_000
     """Steps of uniform play before ε falls (docs/differences.md, item 9)."""
     epsilon_decay_steps: int = 250_000
+    """Steps in which ε falls from 1 to its final value."""
     initialisation: str = "lecun"
     """``lecun``; ``released``: PyTorch's default for the convolution and all of DQN (item 10)."""
     shared_bias: bool = False
-    """Whether the advantage head of a two-stream agent has one bias for all actions (item 11)."""
+    """Whether the advantage head has one bias for all actions, as in the released code (item 11).
+
+    Without effect if w = 0: also in the released code, DQN has one bias for each action.
+    """
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -102,15 +112,18 @@ class Agent:
             if value < STRIDE or value % STRIDE:
                 raise InputError(f"{name} must be a positive multiple of {STRIDE}; it is {value}")
 
-    def family(self) -> Family:
-        """The agent's point in the family."""
-        shared = self.shared_bias and self.w != 0
-        return Family(*(jnp.float32(x) for x in (self.w, self.c, self.beta, shared)))
+    def coefficients(self) -> Coefficients:
+        """w, c and β as arrays."""
+        return Coefficients(*(jnp.float32(x) for x in (self.w, self.c, self.beta)))
 
-    def uniform(self) -> networks.Uniform:
-        """Which layers start from PyTorch's default."""
+    def init_scheme(self) -> InitScheme:
+        """How the network's weights are drawn."""
         released = self.initialisation == "released"
-        return networks.Uniform(jnp.bool_(released), jnp.bool_(released and self.w == 0))
+        return InitScheme(jnp.bool_(released), jnp.bool_(released and self.w == 0))
+
+    def has_shared_bias(self) -> bool:
+        """Whether one bias serves all actions; if so, `init_scheme` starts it at 0."""
+        return self.shared_bias and self.w != 0
 
 
 AGENTS: dict[str, Agent] = {
@@ -121,7 +134,7 @@ AGENTS: dict[str, Agent] = {
 
 
 def make_agent(name: str, *, protocol: str = "paper", **options: Any) -> Agent:
-    """The agent `name` under a protocol, with other `options` where given."""
+    """The agent `name` with a protocol's settings, but with `options` where given."""
     if name not in AGENTS:
         raise unknown_name("agent", name, AGENTS)
     if protocol not in PROTOCOLS:
@@ -130,59 +143,54 @@ def make_agent(name: str, *, protocol: str = "paper", **options: Any) -> Agent:
 
 
 def from_fields(fields: Any) -> Agent:
-    """The agent of these settings, as `dataclasses.asdict` gives them and JSON keeps them.
+    """The agent with these settings, which are what `dataclasses.asdict` gives of an agent.
 
-    `InputError` unless all are there, no others, and each of exactly its declared type.
+    `InputError` if a setting is missing, unknown, or of another type than `Agent` declares.
     """
     kinds = {field.name: field.type for field in dataclasses.fields(Agent)}
     if not isinstance(fields, dict):
         raise InputError("the agent is not an object with its settings")
-    odd = sorted(map(str, fields.keys() ^ kinds.keys()))
-    odd = odd or [name for name, kind in kinds.items() if type(fields[name]) is not kind]
-    if odd:
-        raise InputError(f"the agent's {odd[0]!r} is missing, unknown, or of another type")
+    wrong = sorted(map(str, fields.keys() ^ kinds.keys()))
+    wrong = wrong or [name for name, kind in kinds.items() if type(fields[name]) is not kind]
+    if wrong:
+        raise InputError(f"the agent's {wrong[0]!r} is missing, unknown, or of another type")
     return Agent(**fields)
 
 
-ABLATED = {"epsilon_hold_steps": "hold", "initialisation": "init", "shared_bias": "bias"}
-"""The settings that the protocols differ in, and short names for them."""
+_SHORT_NAMES = {"epsilon_hold_steps": "hold", "initialisation": "init", "shared_bias": "bias"}
+"""Of the settings in which the protocols differ."""
 
 
 def ablations(name: str, protocol: str) -> dict[str, Agent]:
-    """The agent `name` under a protocol, but each time one setting as the other protocol has it.
+    """The agent `name` under a protocol, with one setting at a time as the other protocol has it.
 
-    By the setting's short name; without those that change nothing (DQN has no shared bias).
+    Keys are the settings' short names: hold, init, bias. A setting that changes nothing is left
+    out: DQN has no shared bias.
     """
     agent = make_agent(name, protocol=protocol)
     (other,) = (settings for key, settings in PROTOCOLS.items() if key != protocol)
     return {
         short: dataclasses.replace(agent, **{setting: other[setting]})
-        for setting, short in ABLATED.items()
+        for setting, short in _SHORT_NAMES.items()
         if setting != "shared_bias" or agent.w != 0
     }
 
 
-def tied(params: Params, family: Family) -> Params:
-    """The weights as they are used: with `shared_bias`, every action has the first one's bias."""
-    b, shared = params.adv.b, family.shared_bias
-    b = shared * b[:1] + (1 - shared) * b  # exactly the one or the other
-    return params._replace(adv=params.adv._replace(b=b))
-
-
-def q_values(values: Values, family: Family) -> jax.Array:
+def q_values(outputs: Outputs, coefficients: Coefficients) -> jax.Array:
     """Q(s, ·) = w V + A − c mean(A), ``[|A|]``."""
-    return family.w * values.v + values.adv - family.c * values.adv.mean()
+    return coefficients.w * outputs.v + outputs.adv - coefficients.c * outputs.adv.mean()
 
 
-def uses_v(family: Family) -> jax.Array:
-    """Whether V has a part in the loss; else its stream is never trained."""
-    return (family.w != 0) | (family.beta != 0)
+def uses_v(coefficients: Coefficients) -> jax.Array:
+    """bool[]: whether the loss depends on V; if not, V's stream is never trained."""
+    return (coefficients.w != 0) | (coefficients.beta != 0)
 
 
 class Losses(NamedTuple):
-    """The loss of one batch and its parts."""
+    """The loss of one batch and its parts; scalars."""
 
     total: jax.Array
+    """½ E[δ²] + (β/2) E[V² + Σ_a A²]"""
     td: jax.Array
     """½ E[δ²]"""
     q: jax.Array
@@ -190,33 +198,42 @@ class Losses(NamedTuple):
 
 
 def loss(
-    values: Values, next_values: Values, family: Family, discount: float, batch: Batch
+    outputs: Outputs,
+    next_outputs: Outputs,
+    coefficients: Coefficients,
+    discount: float,
+    batch: Batch,
 ) -> Losses:
-    """The loss of a batch ``[n]``, given V and A at S (online) and at S' (target network)."""
-    _check_shapes(values, next_values, batch)
-    q = jax.vmap(q_values, (0, None))(values, family)
-    next_q = jax.vmap(q_values, (0, None))(next_values, family)
+    """The loss of a batch of n transitions.
+
+    `outputs` are V ``[n]`` and A ``[n, |A|]`` of the online network at S, `next_outputs` those of
+    the target network at S'.
+    """
+    _check_shapes(outputs, next_outputs, batch)
+    q = jax.vmap(q_values, (0, None))(outputs, coefficients)
+    next_q = jax.vmap(q_values, (0, None))(next_outputs, coefficients)
     taken = batch.actions[:, None] == jnp.arange(q.shape[1])[None]
     chosen = jnp.where(taken, q, 0.0).sum(axis=1)  # the gradient of indexing would be a scatter
     bootstrap = jnp.where(batch.ended, 0.0, discount * next_q.max(axis=1))
     td = 0.5 * ((jax.lax.stop_gradient(batch.rewards + bootstrap) - chosen) ** 2).mean()
-    penalty = 0.5 * (values.v**2 + (values.adv**2).sum(axis=1)).mean()
-    return Losses(td + family.beta * penalty, td, chosen.mean())
+    penalty = 0.5 * (outputs.v**2 + (outputs.adv**2).sum(axis=1)).mean()
+    return Losses(td + coefficients.beta * penalty, td, chosen.mean())
 
 
-def _check_shapes(values: Values, next_values: Values, batch: Batch) -> None:
-    """Raises where shapes would broadcast, and transitions be mixed."""
-    both = jnp.shape(values.adv)
+def _check_shapes(outputs: Outputs, next_outputs: Outputs, batch: Batch) -> None:
+    """Raises if a shape would broadcast, which would mix transitions."""
+    n_by_actions = jnp.shape(outputs.adv)
+    n = n_by_actions[:1]
     wanted = {
-        "A at S": (values.adv, both if len(both) == 2 else ("n", "|A|")),
-        "A at S'": (next_values.adv, both),
-        "V at S": (values.v, both[:1]),
-        "V at S'": (next_values.v, both[:1]),
-        "actions": (batch.actions, both[:1]),
-        "rewards": (batch.rewards, both[:1]),
-        "ended": (batch.ended, both[:1]),
+        "A at S": (outputs.adv, n_by_actions if len(n_by_actions) == 2 else ("n", "|A|")),
+        "A at S'": (next_outputs.adv, n_by_actions),
+        "V at S": (outputs.v, n),
+        "V at S'": (next_outputs.v, n),
+        "actions": (batch.actions, n),
+        "rewards": (batch.rewards, n),
+        "ended": (batch.ended, n),
     }
     for name, (array, shape) in wanted.items():
         if jnp.shape(array) != shape:
-            found, right = (str(list(x)).replace("'", "") for x in (jnp.shape(array), shape))
-            raise InputError(f"{name} of a batch must have the shape {right}; it is {found}")
+            given, right = (str(list(x)).replace("'", "") for x in (jnp.shape(array), shape))
+            raise InputError(f"{name} of a batch must have the shape {right}; it is {given}")

@@ -1,10 +1,10 @@
 """Evaluation as in the paper: 1,000 episodes per run, ε = 0.01, every episode counted once.
 
-All episodes of all runs play side by side. Once three quarters of the lanes are idle, finished ones
-are dropped, so a long episode does not make the short ones cost much. There is no limit on the
-length of an episode; `guard` only keeps a game that never ends from hanging the program, and what
-it cut short is reported. An episode's random numbers are those of its run, number and step, so it
-is the same whatever plays beside it.
+All episodes of all runs are played side by side, each in a *lane*. Once three quarters of the lanes
+are idle, finished ones are dropped, so that a long episode does not make the short ones cost much.
+Episodes have no limit on their length. `guard` only keeps a game that never ends from hanging the
+program, and what it cut short is reported. An episode's random numbers depend on its run, its
+number and the step, not on what is played beside it.
 """
 
 import functools
@@ -16,48 +16,54 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 
-from qduet.deep import acting, agents, networks
-from qduet.deep.agents import Family
-from qduet.deep.fused import layers
-from qduet.deep.networks import Params
-from qduet.minatar import Environment
+from qduet.deep import acting, agents, fused
+from qduet.deep.agents import Coefficients
+from qduet.deep.networks import Outputs, Params
+from qduet.minatar.environment import Environment
 
 CHUNK = 50
-"""Steps between two looks at which episodes are over."""
+"""Steps that are played before the host checks which episodes are over."""
 
 SIZES = (250, 30)
-"""Lanes of a run that it can be cut down to: few sizes, because each is compiled for itself."""
+"""Numbers of lanes to which a run can be cut down: few, because each is compiled for itself."""
 
 
 class Episode(NamedTuple):
-    """What one episode adds up to; scalars."""
+    """Sums over the steps of one episode; scalars."""
 
     undiscounted: jax.Array
     """Σ r"""
     discounted: jax.Array
     """Σ γ^t r_t, from the first step"""
     returns_to_go: jax.Array
-    """Σ_t G_t, the discounted returns from every step on"""
+    """Σ_t G_t, the discounted returns from each step on"""
     q: jax.Array
     """Σ_t Q(s_t, a_t)"""
     v_squared: jax.Array
+    """Σ_t V²"""
     adv_squared: jax.Array
+    """Σ_t Σ_a A²"""
     mean_adv: jax.Array
+    """Σ_t mean_a A"""
     mean_adv_abs: jax.Array
-    """Σ_t V², Σ_t Σ_a A², Σ_t mean_a A, Σ_t |mean_a A|"""
+    """Σ_t |mean_a A|"""
     length: jax.Array
+    """Steps."""
 
 
 class Lane(NamedTuple):
-    """One episode being played."""
+    """One episode that is being played; scalars."""
 
     env: Any
+    """The environment's state."""
     episode: Episode
+    """The sums so far."""
     weight: jax.Array
     """γ^t"""
     trace: jax.Array
-    """Σ_{i ≤ t} γ^(t−i): what a reward now adds to `returns_to_go`."""
+    """Σ_{i ≤ t} γ^(t−i): what a reward of 1 now adds to `returns_to_go`"""
     over: jax.Array
+    """bool[]: whether the episode has ended"""
     number: jax.Array
     """Which of the run's episodes it is."""
 
@@ -69,30 +75,28 @@ def _start(env: Environment, words: jax.Array, number: jax.Array) -> Lane:
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _begin(
-    env: Environment, episodes: int, params: Params, families: Family, keys: jax.Array
-) -> tuple[Params, Lane, jax.Array]:
-    """The weights as they are used, all lanes ``[runs, episodes]``, and the keys of their steps."""
+def _begin(env: Environment, episodes: int, keys: jax.Array) -> tuple[Lane, jax.Array]:
+    """All lanes ``[runs, episodes]`` at their start, and the keys of their steps ``[runs]``."""
 
-    def one_run(params: Params, family: Family, key: jax.Array) -> tuple[Params, Lane, jax.Array]:
+    def one_run(key: jax.Array) -> tuple[Lane, jax.Array]:
         words = jax.random.bits(jax.random.fold_in(key, 0), (episodes, env.num_draws), jnp.uint32)
         lanes = jax.vmap(functools.partial(_start, env))(words, jnp.arange(episodes))
-        return agents.tied(params, family), lanes, jax.random.fold_in(key, 1)
+        return lanes, jax.random.fold_in(key, 1)
 
-    return jax.vmap(one_run)(params, families, keys)
+    return jax.vmap(one_run)(keys)
 
 
 def _step(
     env: Environment,
     discount: float,
     epsilon: float,
-    family: Family,
+    coefficients: Coefficients,
     lane: Lane,
-    values: networks.Values,
+    outputs: Outputs,
     words: jax.Array,
 ) -> Lane:
-    """One ε-greedy step by `values`; a finished lane plays on, but nothing is counted."""
-    q = agents.q_values(values, family)
+    """One ε-greedy step, given the network's outputs; a finished lane plays on uncounted."""
+    q = agents.q_values(outputs, coefficients)
     action = acting.choose(q, epsilon, words).action
     state, reward, ended = env.step(lane.env, action, words[2:])
     trace = 1 + discount * lane.trace
@@ -101,10 +105,10 @@ def _step(
         discounted=lane.weight * reward,
         returns_to_go=trace * reward,
         q=jnp.where(jnp.arange(env.num_actions) == action, q, 0.0).sum(),
-        v_squared=values.v**2,
-        adv_squared=(values.adv**2).sum(),
-        mean_adv=values.adv.mean(),
-        mean_adv_abs=jnp.abs(values.adv.mean()),
+        v_squared=outputs.v**2,
+        adv_squared=(outputs.adv**2).sum(),
+        mean_adv=outputs.adv.mean(),
+        mean_adv_abs=jnp.abs(outputs.adv.mean()),
         length=jnp.float32(1),
     )
     add = lambda total, x: total + jnp.where(lane.over, 0.0, x)
@@ -125,7 +129,7 @@ def _play(
     epsilon: float,
     mesh: Mesh | None,
     params: Params,
-    families: Family,
+    coefficients: Coefficients,
     lanes: Lane,
     keys: jax.Array,
     step: jax.Array,
@@ -133,37 +137,36 @@ def _play(
     """`CHUNK` steps of all lanes ``[runs, lanes]``; params and keys ``[runs]``."""
 
     def one_run(
-        params: Params, family: Family, lanes: Lane, key: jax.Array, step: jax.Array
+        params: Params, coefficients: Coefficients, lanes: Lane, key: jax.Array, step: jax.Array
     ) -> Lane:
         now = jax.random.fold_in(key, step)
         draw = lambda number: jax.random.bits(
             jax.random.fold_in(now, number), (env.num_draws + 2,), jnp.uint32
         )
         words = jax.vmap(draw)(lanes.number)
-        features = layers.features(jax.vmap(env.pack)(lanes.env), params.conv)
-        top = lambda x: networks.heads(params, networks.hidden(params, x))
-        one = functools.partial(_step, env, discount, epsilon, family)
-        return jax.vmap(one)(lanes, jax.vmap(top)(features), words)
+        outputs = fused.outputs(params, jax.vmap(env.pack)(lanes.env))
+        one = functools.partial(_step, env, discount, epsilon, coefficients)
+        return jax.vmap(one)(lanes, outputs, words)
 
     every = jax.vmap(one_run, in_axes=(0, 0, 0, 0, None))
-    if mesh is not None:  # each device plays its own runs: kernels cannot be cut by the compiler
+    if mesh is not None:  # each device plays its own runs: the compiler cannot cut kernels
         runs = PartitionSpec("runs")
         specs = (runs, runs, runs, runs, PartitionSpec())
         every = jax.shard_map(every, mesh=mesh, in_specs=specs, out_specs=runs, check_vma=False)
-    body = lambda lanes, i: (every(params, families, lanes, keys, i), None)
+    body = lambda lanes, i: (every(params, coefficients, lanes, keys, i), None)
     return jax.lax.scan(body, lanes, step + jnp.arange(CHUNK))[0]
 
 
 @functools.partial(jax.jit, static_argnums=1)
 def _keep_playing(lanes: Lane, size: int) -> Lane:
-    """The `size` lanes of each run that are over last."""
+    """`size` lanes of each run, those that are still playing first."""
     chosen = jnp.argsort(lanes.over, axis=1)[:, :size]
     take = jax.vmap(lambda x, i: x[i])
     return jax.tree.map(lambda x: take(x, chosen), lanes)
 
 
 class Evaluation(NamedTuple):
-    """Each run's episodes."""
+    """The episodes of all runs."""
 
     episodes: Episode
     """Fields ``[runs, episodes]``, NumPy."""
@@ -174,7 +177,7 @@ class Evaluation(NamedTuple):
 def evaluate(
     env: Environment,
     params: Params,
-    families: Family,
+    coefficients: Coefficients,
     keys: jax.Array,
     *,
     episodes: int = 1_000,
@@ -184,33 +187,33 @@ def evaluate(
     mesh: Mesh | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> Evaluation:
-    """Plays `episodes` episodes with each run's weights; params, families and keys ``[runs]``.
+    """Plays `episodes` episodes with each run's weights; params, coefficients and keys ``[runs]``.
 
-    With a `mesh` of devices along ``runs``, everything given lies on it, cut along its first axis.
-    `check` is called now and then, and may raise to give up.
+    With a `mesh` of devices, whose one axis is ``"runs"``, the arrays given must lie on it, cut
+    along their first axis. `check` is called after every `CHUNK` steps, and may raise to give up.
     """
-    params, lanes, key_play = _begin(env, episodes, params, families, keys)
+    lanes, key_play = _begin(env, episodes, keys)
     blank: Any = [np.zeros((len(keys), episodes), np.float32) for _ in Episode._fields]
     record = Episode(*blank)
     size, step = episodes, 0
     while True:
         check()
         now = jnp.int32(step)
-        lanes = _play(env, discount, epsilon, mesh, params, families, lanes, key_play, now)
+        lanes = _play(env, discount, epsilon, mesh, params, coefficients, lanes, key_play, now)
         step += CHUNK
         playing = int((~lanes.over).sum(axis=1).max())
         finished = playing == 0 or step >= guard
         smaller = [s for s in SIZES if playing <= s <= size // 4]
         if finished or smaller:
-            _write_down(record, lanes)
+            _copy_sums(record, lanes)
             if finished:
                 return Evaluation(record, np.asarray((~lanes.over).sum(axis=1)))
             size = min(smaller)
             lanes = _keep_playing(lanes, size)
 
 
-def _write_down(record: Episode, lanes: Lane) -> None:
-    """Copies what the lanes have so far into the record, each to its episode's place."""
+def _copy_sums(record: Episode, lanes: Lane) -> None:
+    """Copies the lanes' sums into the record, at the numbers of their episodes."""
     number = np.asarray(lanes.number)
     rows = np.arange(number.shape[0])[:, None]
     for total, now in zip(record, lanes.episode, strict=True):
@@ -218,10 +221,10 @@ def _write_down(record: Episode, lanes: Lane) -> None:
 
 
 def summarise(evaluation: Evaluation) -> dict[str, np.ndarray]:
-    """The columns of the published scores, and the value diagnostics, each ``[runs]``.
+    """The columns of the published scores, and those that describe V and A, each ``[runs]``.
 
-    What is averaged over steps is averaged within each episode first, then over episodes: that is
-    what the published ``q_value_mean`` and ``q_overestimation`` turn out to be.
+    Means over steps are taken within each episode first, then over episodes: so are the published
+    ``q_value_mean`` and ``q_overestimation``.
     """
     e = evaluation.episodes
     per_step = lambda x: (x.astype(np.float64) / e.length).mean(axis=1)

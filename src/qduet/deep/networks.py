@@ -5,9 +5,12 @@ A(s, ·):
 
     x = relu(conv(s)),   V(s) = v · relu(W_V x),   A(s, ·) = a · relu(W_A x)
 
-DQN is the advantage stream alone (`deep.agents` gives V the weight 0). The convolution is written
-as windows times a matrix, because ``vmap`` over runs turns a real convolution into a grouped one,
-which is slow. `fused.layers` has the steps of training that a batch of observations needs.
+    params = init(key, num_channels=4, num_actions=3)
+    outputs = apply(params, observation)        # outputs.v [], outputs.adv [3]
+
+DQN uses the advantage stream alone (`agents` gives V the weight 0). The convolution is written as
+windows times a matrix: ``vmap`` over runs would turn a real convolution into a grouped one, which
+is slow.
 """
 
 from typing import NamedTuple
@@ -22,7 +25,7 @@ FILTERS, HIDDEN, KERNEL, SIDE = 16, 128, 3, 8
 """Filters, hidden units, kernel size, and the side of the 8×8 map that a 10×10 board gives."""
 
 WIDTH = 4
-"""Features that are computed from one window of the board: the fastest on CPUs."""
+"""Neighbouring features that are computed from one window of the board; 4 is fastest on CPUs."""
 
 
 class Layer(NamedTuple):
@@ -50,34 +53,40 @@ class Params(NamedTuple):
 
 
 class Hidden(NamedTuple):
-    """The hidden units of both streams, before their ReLU; ``[128]`` each."""
+    """The hidden units of both streams, before their ReLU."""
 
     v: jax.Array
+    """``[128]``"""
     adv: jax.Array
+    """``[128]``"""
 
 
-class Values(NamedTuple):
-    """What the network says of a state."""
+class Outputs(NamedTuple):
+    """What the network computes of one state."""
 
     v: jax.Array
-    """``[]``"""
+    """``[]``: V(s)"""
     adv: jax.Array
-    """``[|A|]``, raw"""
+    """``[|A|]``: A(s, ·)"""
 
 
-class Uniform(NamedTuple):
-    """Which layers start from PyTorch's uniform default; bool[] each."""
+class InitScheme(NamedTuple):
+    """Which layers start from PyTorch's default, U(±1/√fan_in) for weights *and* biases.
 
-    conv: jax.Array
-    streams: jax.Array
-
-
-def init(key: jax.Array, num_channels: int, num_actions: int, uniform: Uniform) -> Params:
-    """Weights drawn as the paper says: N(0, 1/fan_in) and zero biases (LeCun normal).
-
-    Where `uniform` is true, weights *and* biases are U(±1/√fan_in) instead, PyTorch's default,
-    which the released code uses for the convolution and for all of DQN.
+    The others start from LeCun's normal, N(0, 1/fan_in), with zero biases, as the paper says.
     """
+
+    uniform_conv: jax.Array | bool = False
+    """bool[]: the convolution"""
+    uniform_streams: jax.Array | bool = False
+    """bool[]: all other layers"""
+
+
+LECUN = InitScheme()
+
+
+def init(key: jax.Array, num_channels: int, num_actions: int, scheme: InitScheme = LECUN) -> Params:
+    """Random weights for a board of `num_channels` channels."""
     features = FILTERS * SIDE * SIDE
     shapes = {
         "conv": (KERNEL * KERNEL * num_channels, FILTERS),
@@ -87,15 +96,15 @@ def init(key: jax.Array, num_channels: int, num_actions: int, uniform: Uniform) 
         "adv": (HIDDEN, num_actions),
     }
     keys = jax.random.split(key, len(shapes))
-    flags = {name: uniform.conv if name == "conv" else uniform.streams for name in shapes}
+    is_uniform = lambda name: scheme.uniform_conv if name == "conv" else scheme.uniform_streams
     layers = {
-        name: _init_layer(k, shape, flags[name])
+        name: _init_layer(k, shape, is_uniform(name))
         for k, (name, shape) in zip(keys, shapes.items(), strict=True)
     }
     return Params(**layers)
 
 
-def _init_layer(key: jax.Array, shape: tuple[int, int], uniform: jax.Array) -> Layer:
+def _init_layer(key: jax.Array, shape: tuple[int, int], uniform: jax.Array | bool) -> Layer:
     scale = shape[0] ** -0.5
     key_normal, key_uniform, key_bias = jax.random.split(key, 3)
     normal = scale * jax.random.normal(key_normal, shape)
@@ -105,9 +114,10 @@ def _init_layer(key: jax.Array, shape: tuple[int, int], uniform: jax.Array) -> L
 
 
 def windows(bits: jax.Array) -> jax.Array:
-    """``[C, 100] -> [64 / WIDTH, 3 (WIDTH + 2) C + 1]``: the cells that `WIDTH` features see, 1.
+    """``[C, 100] -> [64 / WIDTH, 3 (WIDTH + 2) C + 1]``: the cells that `WIDTH` features see.
 
-    The features of one window stand side by side in the 8×8 map, which is read row by row.
+    A 1 follows them, for the bias. The features of one window stand side by side in the 8×8 map,
+    which is read row by row.
     """
     bits = computed_once(bits) if bits.dtype == bool else bits
     board = bits.reshape(-1, SIDE + KERNEL - 1, SIDE + KERNEL - 1)
@@ -120,11 +130,12 @@ def windows(bits: jax.Array) -> jax.Array:
 
 
 def band(conv: Layer) -> jax.Array:
-    """``[3 (WIDTH + 2) C + 1, 16 WIDTH]``: the convolution of a window, the bias as its last row.
+    """``[3 (WIDTH + 2) C + 1, 16 WIDTH]``: what a window is multiplied by; the bias is a row of it.
 
     Row (c, dy, x') and column (x, f) hold the filter's weight (dy, x' − x, c, f), or 0 outside of
-    it. With `WIDTH` 4 that is twice the operations on half the inputs of 3×3 patches, in fewer and
-    larger products; and the bias' gradient comes with the others' instead of as a slow reduction.
+    the filter. Compared with 3×3 patches, `WIDTH` 4 means twice the operations on half the inputs,
+    in fewer and larger products. The bias is a row because its gradient alone would be a slow
+    reduction.
     """
     w = conv.w.reshape(KERNEL, KERNEL, -1, FILTERS)
     moved = [jnp.pad(w, ((0, 0), (x, WIDTH - 1 - x), (0, 0), (0, 0))) for x in range(WIDTH)]
@@ -144,19 +155,19 @@ def hidden(params: Params, features: jax.Array) -> Hidden:
     return Hidden(features @ v.w + v.b, features @ adv.w + adv.b)
 
 
-def heads(params: Params, hidden: Hidden) -> Values:
+def heads(params: Params, hidden: Hidden) -> Outputs:
     """V and A from the hidden units ``[128]`` before their ReLU."""
     v, adv = params.v, params.adv
-    return Values((jax.nn.relu(hidden.v) @ v.w + v.b)[0], jax.nn.relu(hidden.adv) @ adv.w + adv.b)
+    return Outputs((jax.nn.relu(hidden.v) @ v.w + v.b)[0], jax.nn.relu(hidden.adv) @ adv.w + adv.b)
 
 
 def advantages(params: Params, features: jax.Array) -> jax.Array:
-    """A(s, ·) alone, which is all that a greedy action needs, of features ``[1024]``."""
+    """A(s, ·) of features ``[1024]``: all that a greedy action needs."""
     hidden, adv = params.adv_hidden, params.adv
     return jax.nn.relu(features @ hidden.w + hidden.b) @ adv.w + adv.b
 
 
-def apply(params: Params, observation: jax.Array) -> Values:
+def apply(params: Params, observation: jax.Array) -> Outputs:
     """V and A of one observation ``[10, 10, C]``."""
     side = SIDE + KERNEL - 1
     expected = (side, side, params.conv.w.shape[0] // KERNEL**2)

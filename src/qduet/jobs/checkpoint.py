@@ -22,6 +22,8 @@ from qduet.jobs.job import Job
 from qduet.jobs.program import Program
 
 FOLDER, NAME = "checkpoint", "state.safetensors"
+FORMAT = "2"
+"""Since 2, a shared bias of the advantage head is stored once for every action."""
 
 
 @dataclasses.dataclass
@@ -80,8 +82,8 @@ def load(directory: Path, job: Job, program: Program) -> State:
 
 def _versions() -> dict[str, str]:
     """What must be the same for the numbers to be the same."""
-    now = versions()
-    return {name: now[name] for name in ("qduet", "jax", "device")}
+    now = {**versions(), "checkpoint": FORMAT}
+    return {name: now[name] for name in ("qduet", "jax", "device", "checkpoint")}
 
 
 def _check(path: Path, metadata: Mapping[str, str], part: str, here: str, what: str) -> None:

@@ -54,7 +54,7 @@ class Program(NamedTuple):
     """The steps before the first update."""
     advance: Callable[[Run, int, int], tuple[Run, Losses]]
     """runs, step, count -> after `count` blocks; losses ``[MAX_BLOCKS, runs]``, 0 beyond count."""
-    settled: Callable[[Run, int], Params]
+    weights_to_evaluate: Callable[[Run, int], Params]
     """The weights to evaluate at `step`; at step 0, the first ones."""
     evaluate: Callable[[Params, int, Callable[[], None]], dict[str, np.ndarray]]
     """params, step, check -> the columns of an evaluation, each ``[runs]``; `check` may raise."""
@@ -75,7 +75,7 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
         split = NamedSharding(mesh, PartitionSpec("runs"))
     stack = lambda trees: jax.device_put(jax.tree.map(lambda *x: np.stack(x), *trees), split)
     hypers: Hyper = stack([training.hyper(member.agent) for member in members])
-    uniforms = stack([member.agent.uniform() for member in members])
+    schemes = stack([member.agent.init_scheme() for member in members])
     seeds = jnp.asarray(np.array([member.seed for member in members], np.uint32))
     keys = jax.device_put(jax.vmap(jax.random.key)(seeds), split)
 
@@ -85,14 +85,15 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
     over_runs = lambda function: functools.partial(training.over_runs, function, setting)
     warm_up = compiled("warm_up", over_runs(training.warm_up), "")
     advance = compiled("advance", functools.partial(_advance, setting), "sc")
-    settled = compiled("settled", over_runs(training.settled), "s", donate=False)
+    to_evaluate = over_runs(training.weights_to_evaluate)
+    weights_to_evaluate = compiled("weights_to_evaluate", to_evaluate, "s", donate=False)
 
     def evaluate(params: Params, step: int, check: Callable[[], None]) -> dict[str, np.ndarray]:
         now = jax.vmap(lambda key: jax.random.fold_in(jax.random.fold_in(key, EVALUATION), step))
         played = evaluation.evaluate(
             setting.env,
             params,
-            hypers.family,
+            hypers.coefficients,
             now(keys),
             episodes=job.episodes,
             discount=setting.agent.discount,
@@ -104,12 +105,14 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
     return Program(
         job=job,
         devices=len(used),
-        shapes=jax.eval_shape(start, uniforms, keys),
+        shapes=jax.eval_shape(start, schemes, keys),
         copies=2 if setting.on_cpu else 1,
-        start=lambda: start(uniforms, keys),
+        start=lambda: start(schemes, keys),
         warm_up=lambda runs: warm_up(hypers, runs),
         advance=lambda runs, step, count: advance(hypers, runs, jnp.int32(step), jnp.int32(count)),
-        settled=lambda runs, step: settled(hypers, runs, jnp.int32(step)) if step else runs.params,
+        weights_to_evaluate=lambda runs, step: (
+            weights_to_evaluate(hypers, runs, jnp.int32(step)) if step else runs.params
+        ),
         evaluate=evaluate,
         place=functools.partial(_place, split),
     )

@@ -22,8 +22,8 @@ import numpy as np
 
 from qduet.core.errors import InputError
 from qduet.deep import acting, agents, networks
-from qduet.deep.agents import Agent, Family
-from qduet.deep.networks import Params
+from qduet.deep.agents import Agent, Coefficients
+from qduet.deep.networks import Outputs, Params
 from qduet.jobs.weights import Weights
 from qduet.minatar import Environment, make, seeded_game
 
@@ -107,16 +107,16 @@ def _play(
     env: Environment,
     epsilon: float,
     params: Params,
-    family: Family,
+    coefficients: Coefficients,
     key: jax.Array,
     state: Any,
     start: jax.Array,
 ) -> tuple[Any, _Seen]:
     """`CHUNK` steps from step `start` on; fields ``[CHUNK, ...]``."""
 
-    def values(state: Any) -> tuple[networks.Values, jax.Array]:
-        seen = networks.apply(params, env.observe(state))
-        return seen, agents.q_values(seen, family)
+    def values(state: Any) -> tuple[Outputs, jax.Array]:
+        outputs = networks.apply(params, env.observe(state))
+        return outputs, agents.q_values(outputs, coefficients)
 
     def step(state: Any, number: jax.Array) -> tuple[Any, _Seen]:
         words = jax.random.bits(jax.random.fold_in(key, number), (env.num_draws + 2,), jnp.uint32)
@@ -146,12 +146,11 @@ def _episode(
 ) -> _Seen:
     """The steps until the end of the episode, `frames` at most."""
     key_start, key_play = jax.random.split(key)
-    family = agent.family()
-    params = agents.tied(params, family)
+    coefficients = agent.coefficients()
     state = jax.jit(env.reset)(jax.random.bits(key_start, (env.num_draws,), jnp.uint32))
     chunks: list[_Seen] = []
     for start in range(0, frames, CHUNK):
-        state, seen = _play(env, epsilon, params, family, key_play, state, jnp.int32(start))
+        state, seen = _play(env, epsilon, params, coefficients, key_play, state, jnp.int32(start))
         chunks.append(jax.tree.map(np.asarray, seen))
         if chunks[-1].ended.any():
             break

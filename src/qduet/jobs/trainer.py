@@ -214,7 +214,7 @@ class _Loop:
         state, job = self.state, self.job
         self._tell("evaluating")
         with self._clock():
-            params = self.program.settled(state.runs, state.step)
+            params = self.program.weights_to_evaluate(state.runs, state.step)
             check = lambda: self.stop.check(self.save_seconds * 2)
             columns = self.program.evaluate(params, state.step, check)
         means = state.sums / state.blocks if state.blocks else np.full_like(state.sums, np.nan)
@@ -256,7 +256,7 @@ class _Loop:
     def _export(self) -> None:
         """Writes the weights of every run, as they were evaluated."""
         state, job = self.state, self.job
-        params = jax.tree.map(np.asarray, self.program.settled(state.runs, state.step))
+        params = jax.tree.map(np.asarray, self.program.weights_to_evaluate(state.runs, state.step))
         for i, (label, agent, seed) in enumerate(job.members):
             one = jax.tree.map(lambda x: x[i], params)  # noqa: B023
             content = Weights(one, agent, self.config["env"], label, seed, state.step)

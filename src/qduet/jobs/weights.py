@@ -1,12 +1,11 @@
 """The trained weights of one run as a safetensors file.
 
-    found = load(Path("out/breakout/weights/rdq-0.safetensors"))
-    env = make(found.env_id)
-    values = networks.apply(found.params, env.observe(state))
-    q = agents.q_values(values, found.agent.family())
+    trained = load("out/breakout/weights/rdq-0.safetensors")
+    env = make(trained.env_id)
+    outputs = networks.apply(trained.params, env.observe(state))
+    q = agents.q_values(outputs, trained.agent.coefficients())
 
-The file's metadata say what they are weights of: environment, agent with all its settings, seed and
-step. They are stored as they are used (`agents.tied`), so the network alone gives V and A.
+The file's metadata say what was trained: environment, agent with all its settings, seed and step.
 """
 
 import dataclasses
@@ -49,8 +48,7 @@ def path_of(directory: Path | str, label: str, seed: int) -> Path:
 
 def save(path: Path, weights: Weights) -> None:
     """Writes one run's weights."""
-    params = agents.tied(weights.params, weights.agent.family())
-    arrays = {name: np.asarray(x) for name, x in tensors.flatten(params).items()}
+    arrays = {name: np.asarray(x) for name, x in tensors.flatten(weights.params).items()}
     metadata = {
         "qduet": qduet.__version__,
         "env": weights.env_id,
@@ -82,6 +80,6 @@ def load(path: Path | str) -> Weights:
 
 def _template(env_id: str) -> Params:
     """The shapes of a network for this environment."""
-    env, uniform = make(env_id), agents.AGENTS["rdq"].uniform()
-    start = lambda key: networks.init(key, env.num_channels, env.num_actions, uniform)
+    env = make(env_id)
+    start = lambda key: networks.init(key, env.num_channels, env.num_actions)
     return jax.eval_shape(start, jax.random.key(0))

@@ -8,7 +8,7 @@ training that moves only what must be moved:
     hidden_update  a hidden layer's gradient xᵀ dz and Adam's step with it: the gradient is never
                    in memory, weights and moments are read once and written once
 
-They are written for one run; ``vmap`` adds the runs. `fused.layers` holds the same steps in plain
+They are written for one run; ``vmap`` adds the runs. `fused.network` holds the same steps in plain
 jax.numpy and chooses. Products of float32 are TF32 here, as XLA's own are by default on these GPUs.
 ``interpret=True`` runs a kernel anywhere, slowly, for tests.
 
@@ -17,8 +17,8 @@ bits of row y + dy of channel c, which two bytes hold; the three products read t
 side by side. The bias is one more input, a 1 that only dx = 0 sees.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -37,13 +37,19 @@ CELLS = SIDE * SIDE
 PART = 2
 """Observations whose part of the convolution's gradient one program computes."""
 
+T = TypeVar("T")
 Ref = Any
 
 
-def fits(*sizes: int) -> bool:
-    """Whether a kernel can multiply matrices of these sizes: powers of two from 16.
+def on_cuda(kernel: Callable[..., T], plain: Callable[..., T], *args: Any) -> T:
+    """`kernel` of `args` on an NVIDIA GPU, `plain` of them on any other device."""
+    return jax.lax.platform_dependent(*args, cuda=kernel, default=plain)
 
-    The convolution's number of filters, for the gradients also the minibatch and the hidden units.
+
+def fits(*sizes: int) -> bool:
+    """Whether a kernel can multiply matrices of these sizes: powers of two, 16 at least.
+
+    The sizes are the number of filters and, for gradients, of transitions and of hidden units.
     """
     return all(size >= 16 and size & (size - 1) == 0 for size in sizes)
 
@@ -60,7 +66,7 @@ def _options(interpret: bool, warps: int) -> dict[str, Any]:
 
 
 def _divide(x: jax.Array, by: int) -> jax.Array:
-    """The quotient for x ≥ 0, without a sign's care."""
+    """The quotient of x ≥ 0, for which rounding toward zero is the floor."""
     return jax.lax.div(x, jnp.full_like(x, by))
 
 

@@ -4,13 +4,13 @@
 
 A step of a game is hundreds of operations on single numbers and on arrays of ten. XLA makes some
 twenty kernels of them, one waiting for the other, and each takes longer to start than to compute.
-Here the function is traced once and then computed element by element (`unrolled`), so that nothing
-but scalars is left, which Pallas can make one kernel of. ``vmap`` gives every run its own program.
+Here the function is traced once and then computed element by element, so that only scalars are
+left, of which Pallas makes one kernel. ``vmap`` gives every run a program of its own.
 
 The function may use elementwise operations and what moves, repeats or reduces elements by a fixed
-pattern: slices, stacking, reshaping, sums, ``any``, ``argmax``. With others (loops, indexing by a
-value) it cannot be a kernel, and `as_kernel` leaves it to XLA. The GPU's max and min of NaN and a
-number is the number; everything else is as XLA has it.
+pattern: slices, stacking, reshaping, sums, ``any``, ``argmax``. A function with other operations
+(loops, indexing by a value) cannot be a kernel, and `as_kernel` leaves it to XLA. A GPU's max and
+min of NaN and a number is the number; everything else is as XLA has it.
 """
 
 import functools
@@ -30,8 +30,8 @@ Elements = Any
 """An array of objects: tracers, or NumPy scalars where a value is known."""
 
 
-class Irregular(NotImplementedError):
-    """An operation that cannot be taken apart."""
+class _Irregular(NotImplementedError):
+    """An operation that cannot be computed element by element."""
 
 
 def as_kernel(function: Callable[..., T], *, interpret: bool = False) -> Callable[..., T]:
@@ -57,29 +57,14 @@ def as_kernel(function: Callable[..., T], *, interpret: bool = False) -> Callabl
         call = pl.pallas_call(kernel, out_shape=outputs, name=name, **how)
         try:
             return jax.tree.unflatten(tree, call(*inputs))
-        except Irregular:
+        except _Irregular:
             return function(*args)
 
     return fused
 
 
-def unrolled(function: Callable[..., T]) -> Callable[..., T]:
-    """`function`, computed element by element, without a kernel."""
-
-    def spread(*args: Any) -> T:
-        traced, shapes = jax.make_jaxpr(function, return_shape=True)(*args)
-        arrays = [jnp.asarray(x) for x in (*jax.tree.leaves(args), *traced.consts)]
-        given = [_filled(x.shape, x.__getitem__) for x in arrays]
-        split = len(given) - len(traced.consts)
-        results = _computed(traced.jaxpr, given[split:], given[:split])
-        stacked = [jnp.stack([*x.flat]).reshape(x.shape) for x in results]
-        return jax.tree.unflatten(jax.tree.structure(shapes), stacked)
-
-    return spread
-
-
 def _consts(traced: Any, closed_over: list[Elements]) -> list[Elements]:
-    """What a function closes over: known arrays, and those `closed_over`, which are not known."""
+    """The elements of all constants of a traced function; of tracers, those in `closed_over`."""
     rest = iter(closed_over)
     is_known = lambda x: not isinstance(x, jax.core.Tracer)
     return [_known(x) if is_known(x) else next(rest) for x in traced.consts]
@@ -108,7 +93,7 @@ def _computed(jaxpr: Any, consts: Sequence[Elements], given: Sequence[Elements])
 
 
 def _applied(eqn: Any, args: list[Elements]) -> list[Elements]:
-    """One operation."""
+    """The results of one operation."""
     name, shapes = eqn.primitive.name, [out.aval.shape for out in eqn.outvars]
     if name in _CALLS:
         inner = eqn.params["jaxpr"]
@@ -117,18 +102,18 @@ def _applied(eqn: Any, args: list[Elements]) -> list[Elements]:
         return args
     is_bool = bool(args) and eqn.invars[0].aval.dtype == bool
     if (is_bool and name in _NOT_OF_BOOL) or (name == "select_n" and len(args) > 3):
-        raise Irregular(f"{name}, for which there is no GPU instruction")
+        raise _Irregular(f"{name}, for which there is no GPU instruction")
     if name in _MOVES:
         return [_MOVES[name](args, shapes[0], eqn.params)]
     if (name in _FOLDS or name == "argmax") and not args[0].size:
-        raise Irregular(f"{name} of nothing")
+        raise _Irregular(f"{name} of nothing")
     if name in _FOLDS:
         return [_reduced(_FOLDS[name], args[0], eqn.params["axes"])]
     if name == "argmax":
         (axis,) = eqn.params["axes"]
         return [_argmax(np.moveaxis(args[0], axis, -1), eqn.params["index_dtype"])]
     if name not in _ELEMENTWISE and name not in _SHIFTS:
-        raise Irregular(f"{name} is no operation on single elements")
+        raise _Irregular(f"{name} is no operation on single elements")
     apply = _shifted if name in _SHIFTS else _bound
     args = [np.broadcast_to(arg, shapes[0]) for arg in args]
     return [_filled(shapes[0], lambda at: apply(eqn, *(arg[at] for arg in args)))]
@@ -143,15 +128,15 @@ def _bound(eqn: Any, *args: Any) -> Any:
 
 
 def _shifted(eqn: Any, x: Any, by: Any) -> Any:
-    """A shift as XLA defines it, also by too much (a negative number included): nothing is left.
+    """A shift as XLA defines it: by a negative number, or by all bits and more, it leaves 0.
 
-    For Triton such a shift has no meaning.
+    For Triton such a shift has no meaning. An arithmetic shift to the right leaves the sign.
     """
     width = jnp.iinfo(x.dtype).bits
     if not isinstance(by, jax.core.Tracer) and 0 <= by < width:
         return _bound(eqn, x, by)
     inside = (by >= 0) & (by < width)
-    if eqn.primitive.name == "shift_right_arithmetic":  # but the sign
+    if eqn.primitive.name == "shift_right_arithmetic":
         return _bound(eqn, x, jnp.where(inside, by, width - 1).astype(x.dtype))
     return jnp.where(inside, _bound(eqn, x, by), jnp.zeros((), x.dtype))
 
@@ -187,7 +172,7 @@ def _broadcast(args: list[Elements], shape: tuple[int, ...], params: dict[str, A
 
 def _pad(args: list[Elements], shape: tuple[int, ...], params: dict[str, Any]) -> Elements:
     if any(min(low, high) < 0 for low, high, _ in params["padding_config"]):
-        raise Irregular("pad by less than nothing")
+        raise _Irregular("pad by less than nothing")
     out = _filled(shape, lambda at: args[1][()])
     inside = tuple(
         slice(low, low + size * (between + 1) - between, between + 1)
