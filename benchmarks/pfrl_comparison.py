@@ -64,7 +64,7 @@ def start_ours() -> tuple[training.Hyper, training.Run]:
 
 def compile_block(hypers: training.Hyper, runs: training.Run) -> Any:
     """The program of one block (1,000 steps), compiled."""
-    block = functools.partial(training.blocks, SETTING, count=1)
+    block = functools.partial(training.over_runs, training.block, SETTING)
     options = program.compiler_options(jax.local_devices()[0])
     jitted = jax.jit(block, donate_argnums=1, compiler_options=options)
     return jitted.lower(hypers, runs, jnp.int32(0)).compile()

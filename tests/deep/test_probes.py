@@ -182,7 +182,9 @@ def train(hypers, schemes, keys, probe):
     runs = jax.vmap(functools.partial(training.init, setting))(schemes, keys)
     runs = jax.vmap(functools.partial(training.warm_up, setting))(hypers, runs)
     start = jnp.int32(setting.agent.learn_from)
-    runs, losses = training.blocks(setting, hypers, runs, start, BLOCKS)
+    block = lambda runs, step: training.over_runs(training.block, setting, hypers, runs, step)
+    starts = start + setting.agent.sync_every * jnp.arange(BLOCKS)
+    runs, losses = jax.lax.scan(block, runs, starts)
     seen = jax.vmap(setting.env.observe)(jnp.arange(2))
 
     def q(params, coefficients):

@@ -206,12 +206,3 @@ def over_runs(
     if setting.on_cpu:
         return jax.lax.map(lambda pair: one(*pair), (hypers, runs), batch_size=1)
     return jax.vmap(one)(hypers, runs)
-
-
-def blocks(
-    setting: Setting, hypers: Hyper, runs: Run, step: jax.Array, count: int
-) -> tuple[Run, Losses]:
-    """`count` blocks of all runs, from step counter `step` on; mean losses ``[count, runs]``."""
-    starts = step + jnp.arange(count) * setting.agent.sync_every
-    body = lambda runs, start: over_runs(block, setting, hypers, runs, start)
-    return jax.lax.scan(body, runs, starts)

@@ -132,8 +132,8 @@ def _advance(
     def body(i: jax.Array, carry: tuple[Run, Losses]) -> tuple[Run, Losses]:
         runs, record = carry
         now = step + i * setting.agent.sync_every
-        runs, losses = training.blocks(setting, hypers, runs, now, 1)
-        put = lambda total, x: jax.lax.dynamic_update_slice_in_dim(total, x, i, axis=0)
+        runs, losses = training.over_runs(training.block, setting, hypers, runs, now)
+        put = lambda total, x: jax.lax.dynamic_update_index_in_dim(total, x, i, axis=0)
         return runs, jax.tree.map(put, record, losses)
 
     blank = jnp.zeros((MAX_BLOCKS, runs.observation.shape[0]), jnp.float32)
