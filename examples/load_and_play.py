@@ -2,8 +2,9 @@
 
     python examples/load_and_play.py out/breakout/weights/rdq-0.safetensors
 
-`qduet train` writes such files. Their metadata say which game and agent they are of. It needs
-Gymnasium: ``pip install -e '.[gym]'``.
+`qduet train` and `qduet.jobs.train` write such files, whose metadata name the game and the agent.
+Nothing of qduet's networks is used here: `qduet.jobs.load_weights` with `qduet.deep.apply` would do
+the same in JAX. It needs Gymnasium: ``pip install -e '.[gym]'``.
 """
 
 import json

@@ -2,10 +2,10 @@
 
     python examples/own_agent.py out-own-agent
 
-DQN, Dueling DQN and RDQ are three such points. Here is one between the last two: half of the mean
+DQN, Dueling DQN and RDQ are three such agents. Here is one between the last two: half of the mean
 is subtracted (c = 1/2), and nothing is penalised. Step size, exploration, initialisation and the
-rest are other fields of `Agent`. The directory is one of `qduet train`: the same call again
-continues or reads it, and `qduet watch`, `compare` and `report` take it.
+rest are other fields of `Agent`. The same call again continues the training, or reads what is
+finished; `qduet watch`, `compare` and `report` take the directory as well.
 """
 
 import sys
@@ -14,12 +14,8 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 
-from qduet.deep import networks
-from qduet.deep.agents import Agent, q_values
-from qduet.jobs import devices, weights
-from qduet.jobs.job import Job
-from qduet.jobs.program import build
-from qduet.jobs.trainer import Progress, train
+from qduet.deep import Agent, apply, q_values
+from qduet.jobs import Job, Progress, load_weights, train
 from qduet.minatar import make
 from qduet.results import runs
 from qduet.stats import mean_interval
@@ -27,14 +23,13 @@ from qduet.stats import mean_interval
 ENV = "MinAtar/Breakout-v1"
 
 
-def tell(progress: Progress) -> None:
-    """Where the training stands, about once a second."""
+def show(progress: Progress) -> None:
+    """Prints where the training stands, about once a second."""
     print(f"{progress.doing}, step {progress.step:,}", file=sys.stderr)
 
 
 def main(out: Path, steps: int = 5_000, episodes: int = 100, **settings) -> jax.Array:
     """Trains two seeds, prints their returns, loads the weights; Q(s, ·) of a first board."""
-    devices.keep_compiled()  # for the next start
     agent = Agent("half_dueling", w=1.0, c=0.5, beta=0.0, **settings)
     job = Job(
         ENV,
@@ -45,16 +40,16 @@ def main(out: Path, steps: int = 5_000, episodes: int = 100, **settings) -> jax.
         episodes=episodes,
     )
     # Ctrl-C raises KeyboardInterrupt once a checkpoint is written; the same call continues from it.
-    train(job, build(job), out, tell=tell)
+    train(job, out, on_progress=show)
     scores = runs.load(out).scores(agent.name)
     for step, returns in zip(scores.steps, scores.values.T, strict=True):
         each = ", ".join(f"{x:.2f}" for x in returns)
         print(f"step {step:,}: mean returns {each}; 95 % interval {mean_interval(returns)}")
 
-    found = weights.load(weights.path_of(out, agent.name, seed=1))
-    env = make(found.env_id)
+    trained = load_weights(out / "weights" / f"{agent.name}-1.safetensors")
+    env = make(trained.env_id)
     board = env.observe(env.reset(jnp.zeros(env.num_draws, jnp.uint32)))
-    q = q_values(networks.apply(found.params, board), found.agent.coefficients())
+    q = q_values(apply(trained.params, board), trained.agent.coefficients())
     print(f"seed 1 at the start of a game: Q = {q}")
     return q
 

@@ -17,10 +17,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from qduet.deep.agents import make_agent
-from qduet.jobs.job import Job
-from qduet.jobs.program import build
-from qduet.jobs.trainer import train
+from qduet.deep import make_agent
+from qduet.jobs import Job, train
 from qduet.minatar import LEFT, NOOP, RIGHT, Environment, StepResult, register
 from qduet.minatar.bitboard import one_cell
 from qduet.minatar.random_words import below
@@ -64,7 +62,7 @@ def main(out: Path, steps: int = 10_000) -> float:
     """Trains RDQ and prints its score before and after; the score after."""
     agent = make_agent("rdq", epsilon_decay_steps=steps // 4, learning_rate=1e-3)
     job = Job("Catch-v0", {"rdq": agent}, seeds=[0], steps=steps)
-    train(job, build(job), out)
+    train(job, out)
     before, after = runs.load(out).scores("rdq").values[0]
     print(f"mean return of 1,000 episodes: {before:.2f} before, {after:.2f} after {steps:,} steps")
     return after

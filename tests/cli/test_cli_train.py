@@ -18,7 +18,6 @@ from qduet.deep import training
 from qduet.deep.agents import make_agent
 from qduet.jobs import devices, program, trainer
 from qduet.jobs.job import Job
-from qduet.jobs.stopping import Stop
 from qduet.minatar import make
 
 GAME = "MinAtar/Breakout-v1"
@@ -117,7 +116,7 @@ def test_switches_override_the_protocol():
         (["rdq", GAME, "--steps", "1500000", "--out", "x"], "multiple of 1,000,000"),
         (["rdq", *SHORT, "--evaluate-every", "500"], "at least 1000"),
         (["rdq", *SHORT, "--evaluate-every", "1500"], "multiple of 1,000"),
-        (["rdq", *SHORT, "--device", "gpu"], "--device gpu: jax finds none here"),
+        (["rdq", *SHORT, "--device", "gpu"], "device gpu: jax finds none here"),
         (["rdq", *SHORT, "--max-minutes", "0"], "'0' is not a number in (0, inf)"),
         (["rdq", GAME, "--steps", "2000"], "--out DIR is missing"),
     ],
@@ -227,9 +226,9 @@ def test_the_summary_tells_of_episodes_cut_short(cut, told, capsys):
     job = Job(GAME, (("rdq", make_agent("rdq")),), (3,), 2_000, 1_000, 5)
     shown = {"q_value_mean": 1.0, "q_overestimation": 1.0}
     rows = [{**row(1_000 * i, 0.5), **shown, "episodes_cut": n} for i, n in enumerate(cut)]
-    outcome = trainer.Outcome(True, 2_000, 60.0, rows)
+    result = trainer.TrainingResult(True, 2_000, 60.0, rows)
     args = argparse.Namespace(json=False, out="out")
-    assert report(args, job, outcome, Stop()) == 0
+    assert report(args, job, result) == 0
     out = capsys.readouterr().out
     assert told in out
     assert ("cut short" in out) == bool(told)
@@ -282,7 +281,7 @@ def test_too_many_runs_are_refused_before_they_start(breakout, monkeypatch, coun
     monkeypatch.setattr(devices, "memory", lambda device: 5 * each)
     with (
         pytest.raises(InputError, match=r"6 runs of about .* MiB .*: about 4 would; use fewer"),
-        devices.told_if_too_large(breakout, jax.devices(), 1),
+        devices.checking_memory(breakout, jax.devices(), 1),
     ):
         pytest.fail("it began")
 
@@ -292,12 +291,12 @@ def test_running_out_of_memory_says_how_many_fit(breakout, monkeypatch):
     monkeypatch.setattr(devices, "memory", lambda device: 4 * each)
     with (
         pytest.raises(InputError, match=r"about 3 would"),
-        devices.told_if_too_large(breakout, jax.devices(), 2_000),
+        devices.checking_memory(breakout, jax.devices(), 2_000),
     ):
         raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: out of memory")
     with (
         pytest.raises(jax.errors.JaxRuntimeError),
-        devices.told_if_too_large(breakout, jax.devices(), 2_000),
+        devices.checking_memory(breakout, jax.devices(), 2_000),
     ):
         raise jax.errors.JaxRuntimeError("INTERNAL: something else")
 
@@ -309,8 +308,8 @@ def test_too_many_episodes_for_a_single_run_are_told(breakout, monkeypatch, erro
     each = devices.bytes_per_run(breakout, 10**6)
     monkeypatch.setattr(devices, "memory", lambda device: each // 2)
     with (
-        pytest.raises(InputError, match="fewer --episodes or another device"),
-        devices.told_if_too_large(breakout, jax.devices(), 10**6),
+        pytest.raises(InputError, match="fewer episodes or another device"),
+        devices.checking_memory(breakout, jax.devices(), 10**6),
     ):
         raise error
 

@@ -8,7 +8,7 @@ from small_jobs import JOB, SMALL
 
 from qduet.cli import main
 from qduet.deep import agents
-from qduet.jobs import program
+from qduet.jobs import program, trainer
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def place(tmp_path_factory):
             programs[key] = program.build(job, devices)
         return programs[key]
 
-    patch.setattr("qduet.cli.train.build", build_once)
+    patch.setattr(trainer, "build", build_once)
     before = getattr(jax.config, "jax_compilation_cache_dir", None)
     yield folder
     jax.config.update("jax_compilation_cache_dir", before)

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 from small_jobs import JOB, assert_same, small_job, untimed
 
-import qduet.cli.train
 from qduet.cli import main
 from qduet.core import provenance, tensors
 from qduet.core.errors import InputError
-from qduet.jobs import checkpoint, resuming, weights
+from qduet.jobs import checkpoint, resuming, trainer, weights
 from qduet.results import runs
 
 
@@ -106,7 +105,7 @@ def test_the_record_stays_that_of_the_start(stopped):
 
 def test_a_state_comes_back_whole_and_only_to_its_job(place, tmp_path):
     job = small_job()
-    built = qduet.cli.train.build(job, None)
+    built = trainer.build(job, None)
     plain = {"step": 300, "blocks": 2, "stretch_seconds": 1.5, "elapsed": 7.25, "rows": [{"a": 1}]}
     state = checkpoint.State(built.start(), sums=np.arange(12.0).reshape(3, 4), **plain)
     checkpoint.save(tmp_path, job, state)

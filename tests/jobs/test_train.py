@@ -13,10 +13,8 @@ import numpy as np
 import pytest
 from small_jobs import JOB, assert_same, small_job, start, untimed
 
-import qduet.cli.train
 from qduet.cli import main
 from qduet.core import tensors
-from qduet.core.errors import InputError
 from qduet.deep import agents
 from qduet.jobs import checkpoint, program, trainer, weights
 from qduet.jobs.job import Job
@@ -59,7 +57,7 @@ def test_rows_and_weights_are_of_the_settled_weights_and_of_the_losses(
     small = tuple((name, agents.AGENTS[name]) for name in ("rdq", "dqn"))
     job = Job("MinAtar/Breakout-v1", small, (0, 1), 1200, 600, 5)
     plant_clock(monkeypatch, 1.0)
-    built = qduet.cli.train.build(job, None)
+    built = trainer.build(job, None)
     first, seen = jax.tree.map(np.asarray, built.start().params), {}
     blank = np.zeros((program.MAX_BLOCKS, 4), np.float32)
 
@@ -77,7 +75,8 @@ def test_rows_and_weights_are_of_the_settled_weights_and_of_the_losses(
         weights_to_evaluate=lambda runs, step: jax.tree.map(lambda x: x + step, runs.params),
         evaluate=evaluate,
     )
-    rows = trainer.train(job, planted, tmp_path).rows
+    monkeypatch.setattr(trainer, "build", lambda job, devices: planted)
+    rows = trainer.train(job, tmp_path).rows
     for step, params in seen.items():
         jax.tree.map(lambda a, b, s=step: np.testing.assert_allclose(a, b + s), params, first)
     assert [row["step"] for row in rows] == [0] * 4 + [600] * 4 + [1200] * 4
@@ -95,7 +94,7 @@ def test_a_call_takes_no_more_blocks_than_it_can_record(place, tmp_path, monkeyp
     """119 blocks of a planted program, which are done at once."""
     plant_clock(monkeypatch, 1e-6)
     job = dataclasses.replace(small_job(), steps=12_000, evaluate_every=12_000)
-    built, counts = qduet.cli.train.build(job, None), []
+    built, counts = trainer.build(job, None), []
     blank = np.zeros((program.MAX_BLOCKS, 4), np.float32)
 
     def advance(runs, step, count):
@@ -108,23 +107,9 @@ def test_a_call_takes_no_more_blocks_than_it_can_record(place, tmp_path, monkeyp
         weights_to_evaluate=lambda runs, step: runs.params,
         evaluate=lambda params, step, check: {"return_mean": np.zeros(4)},
     )
-    assert trainer.train(job, planted, tmp_path).finished
+    monkeypatch.setattr(trainer, "build", lambda job, devices: planted)
+    assert trainer.train(job, tmp_path).finished
     assert (sum(counts), max(counts)) == (119, program.MAX_BLOCKS)
-
-
-def test_the_program_of_another_job_is_refused(place, tmp_path):
-    """Its runs would be written under this job's names."""
-    job = small_job()
-    built = qduet.cli.train.build(job, None)
-    for other in (
-        dataclasses.replace(job, seeds=(0, 7)),
-        dataclasses.replace(job, agents=job.agents[::-1]),
-        dataclasses.replace(job, episodes=6),
-        dataclasses.replace(job, env_id="MinAtar/Asterix-v1"),
-    ):
-        with pytest.raises(InputError, match=r"program is of another job; give .* build\(job\)"):
-            trainer.train(other, built, tmp_path / "out")
-        assert not (tmp_path / "out").exists()
 
 
 def test_seeds_and_agents_differ(whole):
@@ -140,7 +125,7 @@ def test_seeds_and_agents_differ(whole):
 def test_running_again_says_that_it_is_finished(whole, capsys):
     before = {path: path.read_bytes() for path in whole.rglob("*") if path.is_file()}
     job = small_job()
-    rows = trainer.train(job, qduet.cli.train.build(job, None), str(whole)).rows
+    rows = trainer.train(job, str(whole)).rows
     assert [row["step"] for row in rows] == [0] * 4 + [600] * 4 + [1200] * 4  # as at first
     assert rows[0]["train_loss_mean"] is None
     assert type(rows[4]["train_loss_mean"]) is float
@@ -208,11 +193,11 @@ class Impatient(Stop):
 
 def test_short_slots_add_up_to_the_same_bits(whole, place, monkeypatch, capsys):
     """A deadline is a success, which says how to go on, unless nothing at all was done."""
-    monkeypatch.setattr("qduet.jobs.trainer.CALL_SECONDS", 0.0)
+    monkeypatch.setattr(trainer, "CALL_SECONDS", 0.0)
     out, codes, before = place / "slots", [], (0, 0)
     while not (out / "weights").exists():
         stop = Impatient(len(codes) % 5)
-        monkeypatch.setattr("qduet.cli.train.Stop", lambda _, stop=stop: stop)
+        monkeypatch.setattr(trainer, "Stop", lambda _, stop=stop: stop)
         codes.append(main([*JOB, "--out", str(out), "--max-minutes", "9"]))
         told = capsys.readouterr().err
         if not (out / "weights").exists():
@@ -263,12 +248,12 @@ def stopped_from_python(number, out):
     """A job that is sent a signal during its first stretch of training."""
     job, sent = small_job(), []
 
-    def tell(progress):
+    def on_progress(progress):
         if progress.doing == "training" and not sent:
             sent.append(progress.step)
             signal.raise_signal(number)
 
-    trainer.train(job, qduet.cli.train.build(job, None), str(out), tell=tell)
+    trainer.train(job, str(out), on_progress=on_progress)
 
 
 def test_a_signal_in_python_comes_through_after_a_checkpoint(whole, place, tmp_path, monkeypatch):
@@ -283,7 +268,7 @@ def test_a_signal_in_python_comes_through_after_a_checkpoint(whole, place, tmp_p
     signal.signal(signal.SIGTERM, before)
     assert [path.exists() for path in seen] == [True]
     job = small_job()
-    assert trainer.train(job, qduet.cli.train.build(job, None), tmp_path).finished
+    assert trainer.train(job, tmp_path).finished
     assert_same(tmp_path, whole)
 
 
@@ -292,7 +277,7 @@ def test_steps_can_be_lowered_while_they_are_not_taken(whole, place, tmp_path, m
     with pytest.raises(KeyboardInterrupt):
         stopped_from_python(signal.SIGINT, tmp_path)  # after 200 of 1,200 steps
     short = small_job(600)
-    assert trainer.train(short, qduet.cli.train.build(short, None), tmp_path).finished
+    assert trainer.train(short, tmp_path).finished
     assert runs.load(tmp_path).config["steps"] == 600
     first = [row for row in untimed(whole) if int(row["step"]) <= 600]
     assert untimed(tmp_path) == first
@@ -324,7 +309,7 @@ def test_four_devices_and_another_order_give_the_same_runs(whole, place):
 def test_the_length_of_a_call_changes_no_bit(whole):
     """One block at a time, and five at once."""
     small = tuple((name, agents.AGENTS[name]) for name in ("rdq", "dqn"))
-    built = qduet.cli.train.build(Job("MinAtar/Breakout-v1", small, (0, 1), 1200, 600, 5), None)
+    built = trainer.build(Job("MinAtar/Breakout-v1", small, (0, 1), 1200, 600, 5), None)
     one = built.warm_up(built.start())
     assert one.replay.observations[:, 103].any()  # the last of 100 steps, and none after it
     assert not one.replay.observations[:, 104:].any()
@@ -334,7 +319,7 @@ def test_the_length_of_a_call_changes_no_bit(whole):
     for a, b in zip(jax.tree.leaves(one.params), jax.tree.leaves(five.params), strict=True):
         np.testing.assert_array_equal(a, b)
     saved = {name: np.asarray(x) for name, x in tensors.flatten(five).items()}
-    read = built.place(tensors.fit(built.shapes, saved, whole))
+    read = built.to_devices(tensors.fit(built.shapes, saved, whole))
     types = [jax.tree.map(lambda x: x.aval, state) for state in (five, one, read, built.start())]
     assert types.count(types[0]) == 4  # one program serves them all, weak types included
     assert losses.td.shape == (program.MAX_BLOCKS, 4)

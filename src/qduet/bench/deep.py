@@ -1,8 +1,8 @@
 """Speed of training and evaluating the deep agents, through the programs that ``qduet train`` runs.
 
-One reading per game: all runs of a job start and warm up, a stretch of training is timed, then an
-evaluation of the weights it ended with. From both follows what the paper's protocol would take: 90
-runs (3 agents × 30 seeds) × 10,000,000 steps with 11 evaluations of 1,000 episodes.
+For each game, all runs of a job start and warm up. Then a stretch of training is timed, and an
+evaluation of the weights after it. Both together give the time of the paper's protocol: 90 runs (3
+agents × 30 seeds) × 10,000,000 steps with 11 evaluations of 1,000 episodes.
 
 An iteration (4 steps and an update of every run) cannot be faster than its memory traffic. With P
 the bytes of all weights and A those that acting needs (all but the V stream), it is at least
@@ -28,7 +28,7 @@ from qduet.deep.agents import AGENTS, make_agent
 from qduet.deep.networks import Params
 from qduet.deep.replay import STRIDE
 from qduet.jobs import program
-from qduet.jobs.devices import told_if_too_large
+from qduet.jobs.devices import checking_memory
 from qduet.jobs.job import Job
 from qduet.jobs.program import Program
 from qduet.minatar import GAMES
@@ -51,16 +51,21 @@ class Reading(NamedTuple):
 
     game: str
     agents: str
+    """Their names."""
     runs: int
+    """Trained side by side."""
     steps: int
     """Of each run, in the timed stretch."""
     us_per_iteration: float
+    """Microseconds of 4 steps and an update of all runs."""
     frames_per_second: float
     """Of all runs together."""
     bytes_per_iteration: int
+    """The least memory traffic, 9 P + 4 A."""
     bandwidth: float
     """Bytes per second, of all devices in use."""
     bandwidth_from: str
+    """How the bandwidth is known."""
     floor_share: float
     """The floor's time over the measured one."""
     compile_seconds: float
@@ -68,6 +73,7 @@ class Reading(NamedTuple):
     episodes: int
     """Of each run, in the timed evaluation."""
     evaluation_seconds: float
+    """Of all episodes of all runs."""
     whole_minutes: float
     """Extrapolated to the paper's protocol, compilation included."""
 
@@ -109,7 +115,7 @@ def job(game: str, runs: int, episodes: int) -> Job:
 def reading(job: Job, steps: int, bandwidth: float, bandwidth_from: str) -> Reading:
     """Times a job."""
     built = program.build(job)
-    with told_if_too_large(built, jax.local_devices(), job.episodes):
+    with checking_memory(built, jax.local_devices(), job.episodes):
         compiling, training, evaluating = _timed(job, built, steps)
     num_runs, moved = len(job.members), traffic(built.shapes.params)
     seconds = training * STRIDE / steps

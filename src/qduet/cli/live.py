@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
 from rich.table import Table
 
 from qduet.jobs.job import Job
-from qduet.jobs.trainer import Progress as Told
+from qduet.jobs.trainer import Progress
 from qduet.results.published import title
 from qduet.stats import Interval, mean_interval
 
@@ -51,12 +52,12 @@ def table(job: Job, rows: Sequence[dict[str, Any]]) -> Table:
 
 
 class Display:
-    """Shows what `trainer.train` tells; use as a context."""
+    """Shows the progress of `trainer.train`; use as a context."""
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.console = Console(stderr=True)
-        self.bar = Progress(
+        self.bar = Bar(
             TextColumn("{task.description:10}"),
             BarColumn(),
             TextColumn("{task.fields[step]}"),
@@ -85,52 +86,52 @@ class Display:
         if self.live:
             self.live.stop()
 
-    def __call__(self, told: Told) -> None:
-        """Shows one thing that was told."""
+    def __call__(self, progress: Progress) -> None:
+        """Shows one report."""
         now = time.monotonic()
-        if self.first is None and told.step:
-            self.console.print(f"continuing from step {told.step:,}", highlight=False)
+        if self.first is None and progress.step:
+            self.console.print(f"continuing from step {progress.step:,}", highlight=False)
         if self.first is None or not self.first[1]:
-            self.first = now, told.step
+            self.first = now, progress.step
         if self.live:
-            self._draw(self.live, told, now)
-        elif told.doing == "training" and now - self.printed >= LINE_SECONDS:
+            self._draw(self.live, progress, now)
+        elif progress.doing == "training" and now - self.printed >= LINE_SECONDS:
             self.printed = now
-            line = (
-                f"step {told.step:,} of {self.job.steps:,}  {_rate(told)}  {self._left(told, now)}"
-            )
+            step = f"step {progress.step:,} of {self.job.steps:,}"
+            line = f"{step}  {_rate(progress)}  {self._left(progress, now)}"
             print(line, file=sys.stderr, flush=True)
-        elif told.doing == "evaluating" and len(told.rows) == self.num_rows:
+        elif progress.doing == "evaluating" and len(progress.rows) == self.num_rows:
             number = len(self.job.members)
             runs = f"{number} run{'s' * (number != 1)} × {self.job.episodes:,} episodes"
-            print(f"step {told.step:,}: evaluating {runs}", file=sys.stderr, flush=True)
-        elif len(told.rows) > self.num_rows and told.rows[-1]["step"] == told.step:
-            print(self._scores(told), file=sys.stderr, flush=True)
-        self.num_rows = len(told.rows)
+            print(f"step {progress.step:,}: evaluating {runs}", file=sys.stderr, flush=True)
+        elif len(progress.rows) > self.num_rows and progress.rows[-1]["step"] == progress.step:
+            print(self._scores(progress), file=sys.stderr, flush=True)
+        self.num_rows = len(progress.rows)
 
-    def _draw(self, live: Live, told: Told, now: float) -> None:
+    def _draw(self, live: Live, progress: Progress, now: float) -> None:
         fields: dict[str, Any] = {
-            "step": f"{told.step:,}/{self.job.steps:,}",
-            "rate": _rate(told),
-            "left": self._left(told, now),
+            "step": f"{progress.step:,}/{self.job.steps:,}",
+            "rate": _rate(progress),
+            "left": self._left(progress, now),
         }
-        self.bar.update(self.task, completed=told.step, description=told.doing, **fields)
-        live.update(Group(self.bar, table(self.job, told.rows)) if told.rows else self.bar)
+        self.bar.update(self.task, completed=progress.step, description=progress.doing, **fields)
+        live.update(Group(self.bar, table(self.job, progress.rows)) if progress.rows else self.bar)
 
-    def _left(self, told: Told, now: float) -> str:
-        """The time left if everything goes on as it did since this command began to train."""
-        begun, step = self.first or (now, told.step)
-        if told.step <= step:
+    def _left(self, progress: Progress, now: float) -> str:
+        """The time left, at the speed since this command began to train."""
+        begun, step = self.first or (now, progress.step)
+        if progress.step <= step:
             return ""
-        seconds = (now - begun) / (told.step - step) * (self.job.steps - told.step)
+        seconds = (now - begun) / (progress.step - step) * (self.job.steps - progress.step)
         minutes, seconds = divmod(round(seconds), 60)
         hours, minutes = divmod(minutes, 60)
         return f"{hours}:{minutes:02}:{seconds:02} left"
 
-    def _scores(self, told: Told) -> str:
-        found = ((label, latest(told.rows, label, "return_mean")) for label, _ in self.job.agents)
-        return f"step {told.step:,}: return " + ", ".join(f"{label} {x}" for label, x in found)
+    def _scores(self, progress: Progress) -> str:
+        labels = [label for label, _ in self.job.agents]
+        means = [f"{label} {latest(progress.rows, label, 'return_mean')}" for label in labels]
+        return f"step {progress.step:,}: return {', '.join(means)}"
 
 
-def _rate(told: Told) -> str:
-    return f"{told.frames_per_second:,.0f} frames/s" if told.frames_per_second else ""
+def _rate(progress: Progress) -> str:
+    return f"{progress.frames_per_second:,.0f} frames/s" if progress.frames_per_second else ""

@@ -1,4 +1,4 @@
-"""Evaluations sent to TensorBoard or Weights & Biases, for those who ask for it."""
+"""Evaluations sent to TensorBoard or Weights & Biases, with ``--tensorboard`` and ``--wandb``."""
 
 import contextlib
 import importlib
@@ -29,9 +29,9 @@ Send = Callable[[Row], None]
 def tracker(
     job: Job, tensorboard: Path | None, wandb: str | None
 ) -> Iterator[Callable[[list[Row]], None]]:
-    """A function that takes all rows so far and sends those that are new since its first call.
+    """A function that takes all rows so far, and sends those that came after its first call.
 
-    That the packages are there is checked at once; nothing is opened before the first call.
+    A missing package is an error at once. Nothing is opened before the first call.
     """
     sinks = []
     if tensorboard is not None:
@@ -54,7 +54,7 @@ def tracker(
 
 
 class _Sink:
-    """A tracker that, when it fails, is dropped with a warning: training does not depend on it."""
+    """A tracker that is dropped with a warning when it fails: training goes on without it."""
 
     def __init__(self, option: str, context: contextlib.AbstractContextManager[Send]) -> None:
         self.option, self.context = option, context
@@ -63,8 +63,8 @@ class _Sink:
         self.dropped = False
 
     def send(self, rows: list[Row]) -> None:
-        """Opens it if need be, and sends `rows`."""
-        with self._dropped_if_it_fails():
+        """Sends `rows`; opens the tracker first if it is not open."""
+        with self._dropping_failures():
             if self.take is None and not self.dropped:
                 self.take = self.context.__enter__()
             for row in rows:
@@ -72,13 +72,13 @@ class _Sink:
                     self.take(row)
 
     def close(self) -> None:
-        """Closes it if it is open."""
-        with self._dropped_if_it_fails():
+        """Closes the tracker if it is open."""
+        with self._dropping_failures():
             if self.take is not None:
                 self.context.__exit__(None, None, None)
 
     @contextlib.contextmanager
-    def _dropped_if_it_fails(self) -> Iterator[None]:
+    def _dropping_failures(self) -> Iterator[None]:
         try:
             yield
         except Exception as error:

@@ -1,10 +1,9 @@
-"""``qduet train``: agents × seeds on one game, as one program."""
+"""``qduet train``: trains agents × seeds on one game, side by side."""
 
 import argparse
 import dataclasses
 import signal
 import sys
-import time
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,12 @@ from qduet.cli.live import Display, latest, table
 from qduet.cli.options import add_json, add_out, nonempty_path, print_json, real, whole
 from qduet.cli.tracking import tracker
 from qduet.core.errors import InputError
-from qduet.core.provenance import provenance
 from qduet.deep.agents import AGENTS, INITIALISATIONS, PROTOCOLS, Agent, ablations, make_agent
 from qduet.jobs import devices
 from qduet.jobs.job import Job
-from qduet.jobs.program import build
-from qduet.jobs.stopping import DEADLINE, Stop
-from qduet.jobs.trainer import Options, Outcome, Progress, train
+from qduet.jobs.program import dividing
+from qduet.jobs.stopping import DEADLINE
+from qduet.jobs.trainer import Progress, TrainingResult, train
 from qduet.minatar import canonical_id
 
 EXAMPLE = """qduet train rdq MinAtar/Breakout-v1 --seeds 3 --steps 1_000_000 --out out/breakout
@@ -63,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_out(parser, "for the results; the same one continues (there is no default)")
     add_json(parser)
     _add_settings(parser.add_argument_group("settings of the agents"))
-    _add_ways(parser.add_argument_group("how it is run (changes no result)"))
+    _add_running(parser.add_argument_group("how it is run (changes no result)"))
 
 
 def _add_settings(group: Any) -> None:
@@ -89,8 +87,8 @@ def _add_settings(group: Any) -> None:
     group.add_argument(
         "--ablate",
         action="store_true",
-        help="train, in place of each agent, one for each setting that the protocols differ in, "
-        "with that setting as the other has it: rdq-hold, rdq-init, rdq-bias",
+        help="train, in place of each agent, one agent for each setting in which the protocols "
+        "differ, with that setting as the other protocol has it: rdq-hold, rdq-init, rdq-bias",
     )
     group.add_argument(
         "--beta",
@@ -104,7 +102,7 @@ def _add_settings(group: Any) -> None:
     )
 
 
-def _add_ways(group: Any) -> None:
+def _add_running(group: Any) -> None:
     group.add_argument("--device", choices=devices.KINDS, default="auto")
     group.add_argument(
         "--max-minutes",
@@ -122,7 +120,7 @@ def _add_ways(group: Any) -> None:
     group.add_argument(
         "--keep-checkpoint",
         action="store_true",
-        help="keep the last one, so that a finished job can go on with more --steps",
+        help="keep the last checkpoint, so that a finished job can go on with more --steps",
     )
     group.add_argument(
         "--tensorboard", type=nonempty_path, metavar="DIR", help="log evaluations there"
@@ -140,18 +138,18 @@ def _seeds(text: str) -> tuple[int, ...]:
             return tuple(int(part) for part in text.split(",") if part)
         if "-" in text[1:]:
             first, last = (whole(0)(part) for part in text.split("-"))
-            found = range(first, last + 1)
+            seeds = range(first, last + 1)
         else:
-            found = range(whole(1)(text))
+            seeds = range(whole(1)(text))
     except (ValueError, argparse.ArgumentTypeError):
-        found = range(0)
-    if found.stop - found.start > MAX_SEEDS:
+        seeds = range(0)
+    if seeds.stop - seeds.start > MAX_SEEDS:
         raise argparse.ArgumentTypeError(f"'{text}' are more than {MAX_SEEDS:,} seeds")
-    if not found:
+    if not seeds:
         raise argparse.ArgumentTypeError(
             f"'{text}' is neither a number of at least 1, nor a range A-B, nor a list A,B,…"
         )
-    return tuple(found)
+    return tuple(seeds)
 
 
 def make_job(args: argparse.Namespace) -> Job:
@@ -177,13 +175,13 @@ def make_job(args: argparse.Namespace) -> Job:
 
 def _variants(name: str, args: argparse.Namespace) -> list[tuple[str, Agent]]:
     """The agent `name`: once, or with each change of an ablation, or (rdq) with each β."""
-    given = {
+    options = {
         "initialisation": args.initialisation,
         "shared_bias": args.shared_bias,
         "epsilon_hold_steps": args.epsilon_hold,
         "learning_rate": args.learning_rate,
     }
-    options = {key: value for key, value in given.items() if value is not None}
+    options = {key: value for key, value in options.items() if value is not None}
     if args.ablate:
         if options or args.beta:
             raise InputError(
@@ -203,78 +201,77 @@ def _variants(name: str, args: argparse.Namespace) -> list[tuple[str, Agent]]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Trains until the job is done, or until it is told to stop."""
-    begun = time.monotonic()
+    """Trains until the job is done, or until it is asked to stop."""
     job = make_job(args)
     if args.out is None:
         raise InputError("--out DIR is missing: where to put the results")
     chosen = devices.choose(args.device)
-    devices.keep_compiled()
-    program = build(job, chosen)
-    origin = {**provenance(), "devices": program.devices}
-    origin["commit"] = args.commit or origin["commit"]
-    options = Options(60 * args.checkpoint_minutes, args.keep_checkpoint, origin)
-    deadline = begun + 60 * args.max_minutes if args.max_minutes else None
-    if program.devices < len(chosen):
-        share = f"{program.devices} of {len(chosen)} devices in use"
+    used = len(dividing(chosen, len(job.members)))
+    if used < len(chosen):
+        share = f"{used} of {len(chosen)} devices in use"
         print(f"{share}: as many as divide {len(job.members)} runs evenly", file=sys.stderr)
-    with (
-        devices.told_if_too_large(program, chosen, job.episodes),
-        tracker(job, args.tensorboard, args.wandb) as track,
-        Stop(deadline) as stop,
-        Display(job) as show,
-    ):
+    with tracker(job, args.tensorboard, args.wandb) as track, Display(job) as show:
 
-        def tell(progress: Progress) -> None:
+        def on_progress(progress: Progress) -> None:
             show(progress)
             track(progress.rows)
 
-        outcome = train(job, program, args.out, options=options, stop=stop, tell=tell)
-    return _report(args, job, outcome, stop)
+        result = train(
+            job,
+            args.out,
+            device=args.device,
+            max_minutes=args.max_minutes,
+            checkpoint_minutes=args.checkpoint_minutes,
+            keep_checkpoint=args.keep_checkpoint,
+            commit=args.commit,
+            raise_signals=False,
+            on_progress=on_progress,
+        )
+    return _report(args, job, result)
 
 
-def _report(args: argparse.Namespace, job: Job, outcome: Outcome, stop: Stop) -> int:
-    """Says where the job stands; the exit code."""
-    if stop.reason == DEADLINE and not outcome.advanced:
+def _report(args: argparse.Namespace, job: Job, result: TrainingResult) -> int:
+    """Prints where the job stands; returns the exit code."""
+    if result.stopped_by == DEADLINE and not result.advanced:
         raise InputError(
-            f"--max-minutes {args.max_minutes:g} is too short: it ended, at step {outcome.step:,}, "
+            f"--max-minutes {args.max_minutes:g} is too short: it ended, at step {result.step:,}, "
             "before one evaluation or block of training was done; give more"
         )
     if args.json:
-        print_json(_document(args, job, outcome))
-    elif outcome.finished:
-        Console().print(table(job, outcome.rows))
-        when = "was finished before" if outcome.already else "finished"
-        print(f"{when}, after {outcome.elapsed / 60:.1f} minutes; results in {args.out}/")
-        cut = _cut(outcome)
+        print_json(_document(args, job, result))
+    elif result.finished:
+        Console().print(table(job, result.rows))
+        when = "was finished before" if result.was_finished else "finished"
+        print(f"{when}, after {result.elapsed / 60:.1f} minutes; results in {args.out}/")
+        cut = _episodes_cut(result)
         if cut:
-            total = len(outcome.rows) * job.episodes
+            total = len(result.rows) * job.episodes
             print(f"{cut:,} of {total:,} evaluation episodes did not end and were cut short")
-    if outcome.finished:
+    if result.finished:
         return 0
-    if stop.reason == signal.SIGINT:
+    if result.stopped_by == signal.SIGINT:
         raise KeyboardInterrupt
     print(
-        f"qduet train: stopped at step {outcome.step:,} of {job.steps:,}, everything is saved; "
+        f"qduet train: stopped at step {result.step:,} of {job.steps:,}, everything is saved; "
         "run the same command again to continue",
         file=sys.stderr,
     )
-    return 143 if stop.reason == signal.SIGTERM else 0
+    return 143 if result.stopped_by == signal.SIGTERM else 0
 
 
-def _cut(outcome: Outcome) -> int:
+def _episodes_cut(result: TrainingResult) -> int:
     """How many episodes of all evaluations were cut short."""
-    return int(np.nansum([row["episodes_cut"] or 0 for row in outcome.rows]))
+    return int(np.nansum([row["episodes_cut"] or 0 for row in result.rows]))
 
 
-def _document(args: argparse.Namespace, job: Job, outcome: Outcome) -> dict[str, Any]:
+def _document(args: argparse.Namespace, job: Job, result: TrainingResult) -> dict[str, Any]:
     labels = [label for label, _ in job.agents]
     return {
         "directory": str(args.out),
         "env": job.env_id,
-        "finished": outcome.finished,
-        "step": outcome.step,
-        "elapsed_seconds": outcome.elapsed,
-        "episodes_cut": _cut(outcome),
-        "return_mean": {label: latest(outcome.rows, label, "return_mean") for label in labels},
+        "finished": result.finished,
+        "step": result.step,
+        "elapsed_seconds": result.elapsed,
+        "episodes_cut": _episodes_cut(result),
+        "return_mean": {label: latest(result.rows, label, "return_mean") for label in labels},
     }

@@ -1,1 +1,67 @@
-"""A training command from its settings to its files: run, stopped, continued, recorded."""
+"""Training jobs: run, stopped and continued; what they leave behind: weights and recordings.
+
+    from qduet.deep import make_agent
+    from qduet.jobs import Job, load_weights, record, train
+
+    job = Job("MinAtar/Breakout-v1", {"rdq": make_agent("rdq")}, seeds=range(3), steps=1_000_000)
+    result = train(job, "out/breakout")              # again: continues, or reads what is finished
+    result.rows[-1]["return_mean"]
+
+    trained = load_weights("out/breakout/weights/rdq-0.safetensors")
+    recording = record(trained, frames=1_000)        # one episode, with V, A and Q of each step
+
+The modules:
+
+    job, trainer               what is trained, and the loop that does it
+    program, devices           the compiled programs, and what they run on
+    checkpoint, resuming       the state on disk, and what a directory already holds
+    stopping                   Ctrl-C, SIGTERM and deadlines
+    weights                    the trained networks as files
+    recording, recording_file  an episode step by step, and as a file
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from qduet.jobs.job import Job
+    from qduet.jobs.recording import Recording, record
+    from qduet.jobs.recording_file import read as read_recording
+    from qduet.jobs.recording_file import write as write_recording
+    from qduet.jobs.trainer import Progress, TrainingResult, train
+    from qduet.jobs.weights import Weights
+    from qduet.jobs.weights import load as load_weights
+
+__all__ = [
+    "Job",
+    "Progress",
+    "Recording",
+    "TrainingResult",
+    "Weights",
+    "load_weights",
+    "read_recording",
+    "record",
+    "train",
+    "write_recording",
+]
+
+_DEFINED_IN = {
+    "Job": "job.Job",
+    "Progress": "trainer.Progress",
+    "Recording": "recording.Recording",
+    "TrainingResult": "trainer.TrainingResult",
+    "Weights": "weights.Weights",
+    "load_weights": "weights.load",
+    "read_recording": "recording_file.read",
+    "record": "recording.record",
+    "train": "trainer.train",
+    "write_recording": "recording_file.write",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a public name when it is first asked for: not every command needs all of jax."""
+    if name not in _DEFINED_IN:
+        raise AttributeError(f"module 'qduet.jobs' has no attribute '{name}'")
+    module, attribute = _DEFINED_IN[name].split(".")
+    return getattr(importlib.import_module(f"qduet.jobs.{module}"), attribute)

@@ -1,8 +1,8 @@
 """The whole state of a job in one file, to continue from as if nothing had happened.
 
-Weights, targets, optimiser, replay memories, environments, observations and random keys are its
-tensors; step, time, sums of losses and the evaluations so far come with them, and so do the job and
-the versions that made it. A file of another job, version or kind of device is refused by name.
+The file holds weights, targets, optimiser, replay memories, environments, observations and random
+keys as tensors, with step, times, sums of losses and the evaluations so far. It also names the job
+and the versions that made it: with another job, version or kind of device it is refused.
 """
 
 import dataclasses
@@ -31,21 +31,23 @@ class State:
     """Where a job is."""
 
     runs: Run
+    """Arrays ``[runs, ...]``"""
     step: int
+    """Steps that each run has taken."""
     sums: np.ndarray
-    """float64[3, runs]: losses (total, TD, mean Q), summed over the blocks of this stretch."""
+    """float64[3, runs]: losses (total, TD, mean Q) summed over `blocks`"""
     blocks: int = 0
-    """Blocks of this stretch: since the last evaluation."""
+    """Blocks since the last evaluation."""
     stretch_seconds: float = 0.0
-    """Time spent on them."""
+    """Time spent on these blocks."""
     elapsed: float = 0.0
-    """Time spent on all, evaluations included."""
+    """Time spent on the job, evaluations included."""
     rows: list[dict[str, Any]] = dataclasses.field(default_factory=list)
     """The evaluations so far."""
 
 
-PLAIN = ("step", "blocks", "stretch_seconds", "elapsed", "rows")
-"""Fields of a state that are no arrays."""
+_NO_ARRAYS = ("step", "blocks", "stretch_seconds", "elapsed", "rows")
+"""Fields of a state that are kept as JSON."""
 
 
 def path_of(directory: Path) -> Path:
@@ -59,7 +61,7 @@ def save(directory: Path, job: Job, state: State) -> None:
     metadata = {
         "job": to_json(job.identity()),
         "versions": to_json(_versions()),
-        "state": json.dumps({name: getattr(state, name) for name in PLAIN}),
+        "state": json.dumps({name: getattr(state, name) for name in _NO_ARRAYS}),
     }
     tensors.write(path_of(directory), arrays, metadata)
 
@@ -71,13 +73,13 @@ def load(directory: Path, job: Job, program: Program) -> State:
     try:
         _check(path, metadata, "versions", to_json(_versions()), "versions")
         _check(path, metadata, "job", to_json(job.identity()), "settings")
-        plain = parse_json(metadata["state"])
-        plain = {name: plain[name] for name in PLAIN}
+        stored = parse_json(metadata["state"])
+        fields = {name: stored[name] for name in _NO_ARRAYS}
     except (KeyError, TypeError, json.JSONDecodeError):
         raise tensors.damaged(path) from None
     sums = np.zeros((3, len(job.members)))
     whole = tensors.fit({"runs": program.shapes, "sums": sums}, arrays, path)
-    return State(runs=program.place(whole["runs"]), sums=whole["sums"], **plain)
+    return State(runs=program.to_devices(whole["runs"]), sums=whole["sums"], **fields)
 
 
 def _versions() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Which devices a program runs on, how much memory they have, where compiled programs are kept."""
+"""The devices of a job, whether it fits into their memory, where compiled programs are kept."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from qduet.core.errors import InputError, out_of_memory
+from qduet.core.errors import InputError, out_of_memory, unknown_name
 from qduet.deep.networks import FILTERS, KERNEL, SIDE
 from qduet.jobs.program import Program
 
@@ -16,25 +16,27 @@ KINDS = ("auto", "cpu", "gpu")
 
 
 def choose(kind: str) -> list[jax.Device]:
-    """The local devices of a kind; `auto` is the fastest that jax finds."""
+    """The local devices of a kind; ``"auto"`` are the fastest that jax finds."""
+    if kind not in KINDS:
+        raise unknown_name("device", kind, KINDS)
     if kind == "cpu":
         jax.config.update("jax_platforms", "cpu")
     try:
         return jax.local_devices(backend=None if kind == "auto" else kind)
     except RuntimeError:
         raise InputError(
-            f"--device {kind}: jax finds none here; use --device cpu, or install jax for your GPU "
+            f"device {kind}: jax finds none here; use device cpu, or install jax for your GPU "
             "(in the repository: pip install -e '.[cuda]')"
         ) from None
 
 
 def keep_compiled() -> None:
-    """Keeps compiled programs in the user's cache directory, unless jax was told another place."""
+    """Keeps compiled programs in the user's cache directory, unless jax has a place for them."""
     if getattr(jax.config, "jax_compilation_cache_dir", None) is not None:
         return
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(base) / "qduet" / "jax"
-    with contextlib.suppress(OSError):  # without it everything works, only later
+    with contextlib.suppress(OSError):  # without it everything works, but starts later
         folder.mkdir(parents=True, exist_ok=True)
         jax.config.update("jax_compilation_cache_dir", str(folder))
 
@@ -43,7 +45,7 @@ def keep_compiled() -> None:
 
 
 def memory(device: jax.Device) -> int | None:
-    """Bytes that a program can have on `device`; None where nobody says."""
+    """Bytes that a program can have on `device`; None if that is not known."""
     stats = device.memory_stats() or {}
     if "bytes_limit" in stats:
         return int(stats["bytes_limit"])
@@ -55,7 +57,7 @@ def memory(device: jax.Device) -> int | None:
 
 
 def bytes_per_run(program: Program, episodes: int) -> int:
-    """What a run needs in training, or in an evaluation (roughly) if that is more."""
+    """Bytes that a run needs in training, or roughly in an evaluation if that is more."""
     leaves = jax.tree.leaves(program.shapes)
     state = sum(x.size * x.dtype.itemsize for x in leaves) // leaves[0].shape[0]
     channels = (program.shapes.params.conv.w.shape[1]) // KERNEL**2
@@ -64,15 +66,15 @@ def bytes_per_run(program: Program, episodes: int) -> int:
 
 
 @contextlib.contextmanager
-def told_if_too_large(
+def checking_memory(
     program: Program, devices: Sequence[jax.Device], episodes: int
 ) -> Iterator[None]:
-    """Makes running out of memory an `InputError` that says how many runs would fit."""
+    """Raises `InputError`, with how many runs would fit, if memory is too small or runs out."""
     num_runs = program.shapes.observation.shape[0]
     each = bytes_per_run(program, episodes)
     limit = memory(devices[0])
-    together = devices[0].platform == "cpu"  # devices of a host share its memory
-    room = None if limit is None else limit * (1 if together else program.devices)
+    shared = devices[0].platform == "cpu"  # devices of a host share its memory
+    room = None if limit is None else limit * (1 if shared else program.devices)
     needed = bytes_per_run(program, 0)
     if room is not None and needed * num_runs > room:
         raise _too_large(num_runs, needed, room)
@@ -87,14 +89,14 @@ def told_if_too_large(
 def _too_large(num_runs: int, each: int, room: int | None) -> InputError:
     what = f"{num_runs} runs of about {each / 2**20:.0f} MiB each do not fit into memory"
     if room is None:
-        return InputError(f"{what}; use fewer --seeds")
+        return InputError(f"{what}; use fewer seeds")
     fits = min(num_runs - 1, int(np.floor(0.8 * room / each)))
     if fits < 1:
         return InputError(
             f"{what} ({room / 2**30:.1f} GiB), and no smaller number would; free some, or use "
-            "fewer --episodes or another device"
+            "fewer episodes or another device"
         )
     return InputError(
-        f"{what} ({room / 2**30:.1f} GiB): about {fits} would; use fewer --seeds or agents "
-        "per command (seeds are the same runs in any command)"
+        f"{what} ({room / 2**30:.1f} GiB): about {fits} would; use fewer seeds or agents at once "
+        "(a seed gives the same run in any job)"
     )

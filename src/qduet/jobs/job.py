@@ -1,8 +1,8 @@
 """What one training command does, as plain values: agents × seeds on one game.
 
-    job = Job("MinAtar/Breakout-v1", (("rdq", make_agent("rdq")),), seeds=(0, 1), steps=2_000_000)
+    job = Job("MinAtar/Breakout-v1", {"rdq": make_agent("rdq")}, seeds=(0, 1), steps=2_000_000)
 
-A *run* is one agent with one seed. Runs are numbered agent by agent, and seed by seed within one.
+A *run* is one agent with one seed. The runs of the first agent come first, in the order of seeds.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ PER_RUN = frozenset(
         *("initialisation", "shared_bias"),
     }
 )
-"""Settings that agents of one job may differ in; the others are of the program (`Setting`)."""
+"""Settings that agents of one job may differ in; the others are constants of the program."""
 
 MAX_SEED = 2**32
 MAX_STEPS = 2**31 - 2**20
@@ -34,39 +34,44 @@ class Member(NamedTuple):
     """One run of a job."""
 
     label: str
+    """What the agent is called in this job: ``rdq``, or ``rdq-beta-0.01``."""
     agent: Agent
     seed: int
 
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """A game, agents with their labels, seeds, and how long; checked when it is made."""
+    """Agents × seeds on one game; `InputError` if something in it cannot be."""
 
     env_id: str
+    """``MinAtar/Breakout-v1``, or the id of a registered game."""
     agents: tuple[tuple[str, Agent], ...]
-    """(label, agent) each; a mapping will do."""
+    """Pairs (label, agent); a mapping {label: agent} is taken too."""
     seeds: tuple[int, ...]
+    """One run of each agent for each seed; any iterable of whole numbers is taken."""
     steps: int = 10_000_000
+    """Environment steps of each run."""
     evaluate_every: int = 0
-    """Steps between evaluations, of which the first is at step 0 and the last at the end.
+    """Steps between evaluations. The first is at step 0, the last at the end.
 
-    0 is a million, or all of `steps` if that is less.
+    0 stands for a million, or for all of `steps` if that is less.
     """
     episodes: int = 1_000
     """Episodes of an evaluation."""
     protocol: str = ""
-    """For the record. Agents that have a protocol's settings tell it; else it is what is given.
+    """The protocol's name, for the record.
 
-    Such as what an ablation starts from, whose agents all differ from it in one setting.
+    Taken from the agents' settings when they match one; otherwise what the caller gave. An ablation
+    gives the protocol it starts from: each of its agents differs from it in one setting.
     """
 
     def __post_init__(self) -> None:
-        _make_plain(self)
+        _set_types_and_defaults(self)
         canonical_id(self.env_id)
         _check_names(self)
         _check_agents([agent for _, agent in self.agents])
         agent = self.agents[0][1]
-        # Of a job with one evaluation, at its end, the steps are what its author has chosen.
+        # If the only evaluation is at the end, `steps` is what the caller gave: name that.
         every = "steps" if self.evaluate_every == self.steps else "evaluate_every"
         for name, minimum in (("episodes", 1), (every, agent.learn_from)):
             if getattr(self, name) < minimum:
@@ -100,14 +105,14 @@ class Job:
         return step % self.evaluate_every == 0
 
     def config(self, provenance: Any) -> dict[str, Any]:
-        """The content of ``config.json``; of a game of one's own, also what tells its program."""
-        own = fingerprint_of(self.env_id)
+        """The content of ``config.json``; for a registered game, with the game's fingerprint."""
+        fingerprint = fingerprint_of(self.env_id)
         return {
             "format": FORMAT,
             "kind": "train",
             "env": canonical_id(self.env_id),
             "game": self.game,
-            **({"game_program": own} if own else {}),
+            **({"game_program": fingerprint} if fingerprint else {}),
             "protocol": self.protocol,
             "agents": [{"label": label, **dataclasses.asdict(a)} for label, a in self.agents],
             "seeds": list(self.seeds),
@@ -118,9 +123,9 @@ class Job:
         }
 
     def identity(self) -> dict[str, Any]:
-        """What two commands must have in common for one to continue the other: all but `steps`.
+        """What two jobs must have in common for one to continue the other: all but `steps`.
 
-        The agents' settings are all there, so that it does not matter what protocol they go by.
+        All settings of the agents are in it, so the protocol's name is not.
         """
         same = self.config(None)
         del same["steps"], same["provenance"], same["protocol"]
@@ -128,11 +133,11 @@ class Job:
 
 
 OWN = "own"
-"""The protocol of agents whose settings are of none, or not all of one."""
+"""The protocol's name if the agents' settings match none."""
 
 
-def _make_plain(job: Job) -> None:
-    """Gives the fields their declared types, and those that were left out their values."""
+def _set_types_and_defaults(job: Job) -> None:
+    """Gives the fields their declared types, and fills in what was left out."""
     for name in ("env_id", "protocol"):
         object.__setattr__(job, name, as_setting(str, name, getattr(job, name)))
     object.__setattr__(job, "agents", _pairs(job.agents))
@@ -145,16 +150,16 @@ def _make_plain(job: Job) -> None:
         object.__setattr__(job, "evaluate_every", min(1_000_000, job.steps))
     if job.protocol not in ("", *PROTOCOLS, OWN):
         raise unknown_name("protocol", job.protocol, PROTOCOLS)
-    told = _protocol([agent for _, agent in job.agents])
-    if told != OWN or not job.protocol:
-        object.__setattr__(job, "protocol", told)
+    matching = _protocol([agent for _, agent in job.agents])
+    if matching != OWN or not job.protocol:
+        object.__setattr__(job, "protocol", matching)
 
 
 def _pairs(agents: Any) -> tuple[tuple[str, Agent], ...]:
-    """(label, agent) of a mapping, or of any pairs."""
+    """Pairs (label, agent), from a mapping or from an iterable of pairs."""
     try:
-        given = agents.items() if isinstance(agents, Mapping) else agents
-        pairs = tuple((label, agent) for label, agent in given)
+        iterable = agents.items() if isinstance(agents, Mapping) else agents
+        pairs = tuple((label, agent) for label, agent in iterable)
     except (TypeError, ValueError):
         pairs = ((None, None),)
     if not all(isinstance(label, str) and isinstance(agent, Agent) for label, agent in pairs):
@@ -177,14 +182,14 @@ def _check_names(job: Job) -> None:
         twice = [value for value in values if values.count(value) > 1]
         if twice:
             raise InputError(f"{what} {twice[0]} is there twice; name each one once")
-    odd = [label for label, _ in job.agents if not re.fullmatch(r"[\w.+-]+", label)]
-    if odd:
+    wrong = [label for label, _ in job.agents if not re.fullmatch(r"[\w.+-]+", label)]
+    if wrong:
         raise InputError(
-            f"agent label '{odd[0]}' must be of letters, digits and . _ + - (file names)"
+            f"agent label '{wrong[0]}' must be of letters, digits and . _ + - (file names)"
         )
-    bad = [seed for seed in job.seeds if not 0 <= seed < MAX_SEED]
-    if bad:
-        raise InputError(f"seeds must be in [0, 2^32); one is {bad[0]}")
+    outside = [seed for seed in job.seeds if not 0 <= seed < MAX_SEED]
+    if outside:
+        raise InputError(f"seeds must be in [0, 2^32); one is {outside[0]}")
 
 
 def _check_agents(agents: list[Agent]) -> None:

@@ -1,12 +1,12 @@
 """All runs of a job as a few compiled programs, on one device or several.
 
-Each program is a function of the whole state ``[runs, ...]``, which it is given and gives back in
-place: there is one copy of the replay memories on a GPU. (On CPUs, where the runs are trained one
-after the other, a call needs a second one.) The runs axis is cut over as many devices as divide it
-evenly, and no device needs another.
+Each program is a function of the whole state ``[runs, ...]``, which it changes in place: there is
+one copy of the replay memories on a GPU. (On CPUs, where the runs are trained one after the other,
+a call needs a second copy.) The runs axis is cut over as many devices as divide it evenly, and no
+device waits for another.
 
-How many blocks one call takes is an argument of the compiled program and not part of it, so a
-result does not depend on how the work was cut into calls.
+The number of blocks of one call is an argument of the compiled program, so a result does not depend
+on how the work was cut into calls.
 """
 
 import functools
@@ -38,10 +38,8 @@ MAX_BLOCKS = 64
 
 
 class Program(NamedTuple):
-    """What is done with the runs of a job; `step` counts from 0 and is the same for all runs."""
+    """The compiled programs of a job; `step` counts from 0 and is the same for all runs."""
 
-    job: Job
-    """Whose runs they are; how long it is and when it is evaluated make no difference here."""
     devices: int
     """Devices in use."""
     shapes: Run
@@ -53,17 +51,20 @@ class Program(NamedTuple):
     warm_up: Callable[[Run], Run]
     """The steps before the first update."""
     advance: Callable[[Run, int, int], tuple[Run, Losses]]
-    """runs, step, count -> after `count` blocks; losses ``[MAX_BLOCKS, runs]``, 0 beyond count."""
+    """runs, step, count -> the runs after `count` blocks, and losses ``[MAX_BLOCKS, runs]``
+
+    The losses are means over each block; beyond `count` they are 0.
+    """
     weights_to_evaluate: Callable[[Run, int], Params]
-    """The weights to evaluate at `step`; at step 0, the first ones."""
+    """runs, step -> the weights to evaluate at `step`; at step 0, the first ones"""
     evaluate: Callable[[Params, int, Callable[[], None]], dict[str, np.ndarray]]
-    """params, step, check -> the columns of an evaluation, each ``[runs]``; `check` may raise."""
-    place: Callable[[Run], Run]
-    """The state on the devices, from NumPy arrays with keys as words."""
+    """params, step, check -> the columns of an evaluation, each ``[runs]``; `check` may raise"""
+    to_devices: Callable[[Run], Run]
+    """The state of a checkpoint (NumPy arrays, keys as words) -> the same state on the devices"""
 
 
 def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
-    """The programs of a job; each is compiled when it is first called."""
+    """The programs of a job's runs; each is compiled when it is first called."""
     if jax.config.jax_enable_x64:  # type: ignore[attr-defined]
         raise InputError("training is in float32: leave jax_enable_x64 (JAX_ENABLE_X64) unset")
     members = job.members
@@ -103,7 +104,6 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
         return evaluation.summarise(played)
 
     return Program(
-        job=job,
         devices=len(used),
         shapes=jax.eval_shape(start, schemes, keys),
         copies=2 if setting.on_cpu else 1,
@@ -114,7 +114,7 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
             weights_to_evaluate(hypers, runs, jnp.int32(step)) if step else runs.params
         ),
         evaluate=evaluate,
-        place=functools.partial(_place, split),
+        to_devices=functools.partial(_to_devices, split),
     )
 
 
@@ -127,7 +127,7 @@ def dividing(devices: Sequence[jax.Device], num_runs: int) -> list[jax.Device]:
 def _advance(
     setting: Setting, hypers: Hyper, runs: Run, step: jax.Array, count: jax.Array
 ) -> tuple[Run, Losses]:
-    """`count` blocks; every one is the same compiled piece, however many there are."""
+    """`count` blocks of all runs, at most `MAX_BLOCKS`."""
 
     def body(i: jax.Array, carry: tuple[Run, Losses]) -> tuple[Run, Losses]:
         runs, record = carry
@@ -185,14 +185,14 @@ def _known(device: jax.Device, options: tuple[tuple[str, str], ...]) -> dict[str
 
 
 def _strong(tree: Any) -> Any:
-    """The same values, of no weak type: as they come back from a checkpoint.
+    """The same values without weak types, as a checkpoint gives them.
 
-    A state then has one type, new or read, and there is one compiled program for both.
+    A new state and one from a checkpoint then have the same types, and share a compiled program.
     """
     strong = lambda x: x if is_key(x) else jax.lax.convert_element_type(x, x.dtype)
     return jax.tree.map(strong, tree)
 
 
-def _place(split: Sharding, state: Run) -> Run:
-    placed = jax.tree.map(lambda x: jax.device_put(x, split), state)
-    return placed._replace(key=jax.random.wrap_key_data(placed.key))
+def _to_devices(split: Sharding, state: Run) -> Run:
+    state = jax.tree.map(lambda x: jax.device_put(x, split), state)
+    return state._replace(key=jax.random.wrap_key_data(state.key))

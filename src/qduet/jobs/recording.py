@@ -1,7 +1,7 @@
 """One episode of a trained agent, step by step, with what its two value functions say.
 
-    found = weights.load(Path("out/breakout/weights/rdq-0.safetensors"))
-    recording = record(found, episode_seed=0, frames=1_000)
+    trained = weights.load("out/breakout/weights/rdq-0.safetensors")
+    recording = record(trained, episode_seed=0, frames=1_000)
     recording.episode.adv[t], recording.episode.q[t]      # A(s_t, ·), Q(s_t, ·)
 
 An action is greedy in Q with probability 1 − ε (ε = 0.01, as in evaluation), else uniform. Beside
@@ -9,7 +9,7 @@ each step stand the TD target of the same network and the realised return,
 
     target_t = r_t + γ max_a Q(s_{t+1}, a)   (r_t if the episode ends),      G_t = r_t + γ G_{t+1}.
 
-If `frames` cut the episode short, `ended` is False and G_t counts the recorded rewards alone.
+If `frames` cut the episode short, `ended` is False, and G_t sums the recorded rewards alone.
 `qduet.jobs.recording_file` writes and reads recordings.
 """
 
@@ -28,7 +28,7 @@ from qduet.jobs.weights import Weights
 from qduet.minatar import Environment, make, seeded_game
 
 CHUNK = 250
-"""Steps between two looks at whether the episode is over."""
+"""Steps that are played before the host checks whether the episode is over."""
 
 MOST_FRAMES = 50_000
 """Frames of the longest recording."""
@@ -42,10 +42,10 @@ class Steps(NamedTuple):
     action: np.ndarray
     """uint8[T]: the agent's choice, an index into the environment's actions."""
     random: np.ndarray
-    """bool[T]: the choice was a uniform one (which can be the greedy action all the same)."""
+    """bool[T]: the action was drawn at random; it may still be the greedy one."""
     executed: np.ndarray
-    """uint8[T]: what the game executed, an index into `qduet.minatar.ACTION_NAMES`: another than
-    the choice where the sticky layer repeated the action before."""
+    """uint8[T]: what the game executed, an index into `qduet.minatar.ACTION_NAMES`; with sticky
+    actions, sometimes the action before instead of the choice."""
     reward: np.ndarray
     """``[T]``, of the environment's `reward_dtype`: int8 in MinAtar, else float32."""
     v: np.ndarray
@@ -61,33 +61,36 @@ class Steps(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """An episode and where it comes from."""
+    """An episode and what played it."""
 
     env: str
     """``MinAtar/Breakout-v1``"""
     label: str
     """What the agent is called among others: ``rdq``, or ``rdq-beta-0.01``."""
     agent: Agent
+    """Its settings."""
     seed: int
     """The run's seed."""
     step: int
-    """Environment steps that the run has been trained for."""
+    """Environment steps that the run was trained for."""
     episode_seed: int
+    """Decides the episode's random numbers."""
     epsilon: float
+    """Probability of a random action."""
     ended: bool
     """Whether the game was over after the last step; if not, the recording was cut short."""
     episode: Steps
 
     @property
     def score(self) -> int | float:
-        """The undiscounted return of what was recorded; whole where all rewards are."""
+        """The sum of the recorded rewards; an int if all rewards are whole."""
         rewards = self.episode.reward
         total = rewards.sum(dtype=np.int64 if rewards.dtype.kind == "i" else np.float64)
         return total.item()
 
 
-class _Seen(NamedTuple):
-    """What is seen in one step: on the device scalars and arrays, then NumPy ``[T, ...]``."""
+class _Step(NamedTuple):
+    """One step, as arrays on the device; then all steps, NumPy ``[T, ...]``."""
 
     observation: Any
     action: Any
@@ -111,51 +114,51 @@ def _play(
     key: jax.Array,
     state: Any,
     start: jax.Array,
-) -> tuple[Any, _Seen]:
+) -> tuple[Any, _Step]:
     """`CHUNK` steps from step `start` on; fields ``[CHUNK, ...]``."""
 
     def values(state: Any) -> tuple[Outputs, jax.Array]:
         outputs = networks.apply(params, env.observe(state))
         return outputs, agents.q_values(outputs, coefficients)
 
-    def step(state: Any, number: jax.Array) -> tuple[Any, _Seen]:
+    def step(state: Any, number: jax.Array) -> tuple[Any, _Step]:
         words = jax.random.bits(jax.random.fold_in(key, number), (env.num_draws + 2,), jnp.uint32)
-        now, q = values(state)
+        outputs, q = values(state)
         action, random = acting.choose(q, epsilon, words)
         after, reward, ended = env.step(state, action, words[2:])
-        seen = _Seen(
+        taken = _Step(
             observation=env.pack(state),
             action=action,
             random=random,
             executed=after.last_action,
             reward=reward,
-            v=now.v,
-            adv=now.adv,
+            v=outputs.v,
+            adv=outputs.adv,
             q=q,
             next_observation=env.pack(after),
             next_q=values(after)[1],
             ended=ended,
         )
-        return after, seen
+        return after, taken
 
     return jax.lax.scan(step, state, start + jnp.arange(CHUNK))
 
 
 def _episode(
     env: Environment, agent: Agent, params: Params, key: jax.Array, frames: int, epsilon: float
-) -> _Seen:
+) -> _Step:
     """The steps until the end of the episode, `frames` at most."""
     key_start, key_play = jax.random.split(key)
     coefficients = agent.coefficients()
     state = jax.jit(env.reset)(jax.random.bits(key_start, (env.num_draws,), jnp.uint32))
-    chunks: list[_Seen] = []
+    chunks: list[_Step] = []
     for start in range(0, frames, CHUNK):
-        state, seen = _play(env, epsilon, params, coefficients, key_play, state, jnp.int32(start))
-        chunks.append(jax.tree.map(np.asarray, seen))
+        state, steps = _play(env, epsilon, params, coefficients, key_play, state, jnp.int32(start))
+        chunks.append(jax.tree.map(np.asarray, steps))
         if chunks[-1].ended.any():
             break
     joined: Any = [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
-    whole = _Seen(*joined)
+    whole = _Step(*joined)
     length = min(frames, int(whole.ended.argmax()) + 1 if whole.ended.any() else frames)
     return jax.tree.map(lambda x: x[:length], whole)
 
@@ -168,25 +171,25 @@ def record(
         raise InputError(f"frames must be from 1 to {MOST_FRAMES}; it is {frames}")
     agent = weights.agent
     env = make(weights.env_id, auto_reset=False)
-    seen = _episode(env, agent, weights.params, _key(episode_seed), frames, epsilon)
+    steps = _episode(env, agent, weights.params, _key(episode_seed), frames, epsilon)
     with np.errstate(invalid="ignore"):
-        rewards = seen.reward.astype(env.reward_dtype)
-    odd = seen.reward[~(np.isfinite(seen.reward) & (rewards == seen.reward))]
-    if odd.size:
+        rewards = steps.reward.astype(env.reward_dtype)
+    wrong = steps.reward[~(np.isfinite(steps.reward) & (rewards == steps.reward))]
+    if wrong.size:
         kind = "a whole number in [−128, 127] (small_rewards)" if env.small_rewards else "finite"
-        raise InputError(f"a reward of {weights.env_id} must be {kind}; one is {odd[0]}")
-    bootstrap = np.where(seen.ended, 0.0, agent.discount * seen.next_q.max(axis=1))
+        raise InputError(f"a reward of {weights.env_id} must be {kind}; one is {wrong[0]}")
+    bootstrap = np.where(steps.ended, 0.0, agent.discount * steps.next_q.max(axis=1))
     episode = Steps(
-        observations=np.concatenate([seen.observation, seen.next_observation[-1:]]),
-        action=seen.action.astype(np.uint8),
-        random=seen.random,
-        executed=seen.executed.astype(np.uint8),
+        observations=np.concatenate([steps.observation, steps.next_observation[-1:]]),
+        action=steps.action.astype(np.uint8),
+        random=steps.random,
+        executed=steps.executed.astype(np.uint8),
         reward=rewards,
-        v=seen.v,
-        adv=seen.adv,
-        q=seen.q,
-        target=(seen.reward + bootstrap).astype(np.float32),
-        return_to_go=returns_to_go(seen.reward, agent.discount),
+        v=steps.v,
+        adv=steps.adv,
+        q=steps.q,
+        target=(steps.reward + bootstrap).astype(np.float32),
+        return_to_go=returns_to_go(steps.reward, agent.discount),
     )
     return Recording(
         env=weights.env_id,
@@ -196,7 +199,7 @@ def record(
         step=weights.step,
         episode_seed=episode_seed,
         epsilon=epsilon,
-        ended=bool(seen.ended[-1]),
+        ended=bool(steps.ended[-1]),
         episode=episode,
     )
 

@@ -1,12 +1,12 @@
 """Recordings as files: one JSON document that Python and a web page both read.
 
-The document names the environment, agent, seeds and settings in plain text, and holds the arrays of
-`recording.Steps` as one text ``data``: base64 of zlib of the arrays one after the other, in
-the order of `layout`. Before compression an observation is the difference (exclusive or) to the one
-before, and floats are rounded to 16 significant bits (but for rewards) and stored by byte planes
-(all lowest bytes, then all second bytes, …): a thousand steps of Seaquest are then some 70 KB.
-``sha256`` is over everything else in the document. A file may come from anywhere, so `parse` trusts
-none of it.
+The document names the environment, agent, seeds and settings in plain text. It holds the arrays of
+`recording.Steps` as one text ``data``: base64 of zlib of the arrays one after the other, in the
+order of `layout`. Before compression, an observation is replaced by its difference (exclusive or)
+to the one before; floats other than rewards are rounded to 16 significant bits; and floats are
+stored by byte planes (all lowest bytes, then all second bytes, …). A thousand steps of Seaquest are
+then some 70 KB. ``sha256`` is over everything else in the document. A file may come from anywhere,
+so `parse` trusts none of it.
 """
 
 import base64
@@ -52,7 +52,7 @@ def layout(env: Environment, frames: int) -> dict[str, tuple[np.dtype, tuple[int
 
 
 def rounded(values: np.ndarray) -> np.ndarray:
-    """float32 with 16 significant bits, half away from zero; what a file keeps of a number."""
+    """Numbers as a file keeps them: float32 with 16 significant bits, half away from zero."""
     bits = np.ascontiguousarray(values, "<f4").view("<u4")
     near = ((bits + np.uint32(0x80)) & np.uint32(0xFFFFFF00)).view("<f4")
     return np.where(np.isfinite(values), near, values).astype("<f4")
@@ -98,7 +98,7 @@ def document(recording: Recording) -> dict[str, Any]:
     written = {
         "kind": KIND,
         "format": FORMAT,
-        **_scenery(env),
+        **_of_environment(env),
         "label": recording.label,
         "agent": dataclasses.asdict(recording.agent),
         "seed": recording.seed,
@@ -113,8 +113,8 @@ def document(recording: Recording) -> dict[str, Any]:
     return {**written, "sha256": _digest(written)}
 
 
-def _scenery(env: Environment) -> dict[str, Any]:
-    """What follows from the environment alone."""
+def _of_environment(env: Environment) -> dict[str, Any]:
+    """The parts of the document that follow from the environment alone."""
     return {
         "env": env.name,
         "game": game_of(env.name),
@@ -177,7 +177,7 @@ def _parse(written: dict[str, Any]) -> Recording:
     except InputError:
         remedy = "if it is a game of your own, name its module: qduet --import MODULE …"
         raise InputError(f"unknown environment {written['env']!r}; {remedy}") from None
-    for name, value in _scenery(env).items():
+    for name, value in _of_environment(env).items():
         if written[name] != value:
             raise InputError(f"{name} are not those of {env.name}")
     frames = _whole(written, "frames", 1, MOST_FRAMES)
@@ -223,7 +223,7 @@ def _probability(written: dict[str, Any], name: str) -> float:
 
 
 def _check(recording: Recording, env: Environment) -> None:
-    """Ranges, and that the derived arrays are those of the others."""
+    """Raises if an array is out of range, or does not follow from those it is derived from."""
     steps, agent = recording.episode, recording.agent
     if steps.action.max() >= env.num_actions or steps.executed.max() >= len(ACTION_NAMES):
         raise InputError("an action is not one of the game's")

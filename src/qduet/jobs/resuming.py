@@ -1,8 +1,8 @@
 """What a results directory holds of a job: nothing, a part of it with a checkpoint, or all of it.
 
-A directory belongs to one process at a time, and once training has left something there, to one job
-for good. Nothing here writes over results of other settings, or over results that it cannot read
-and no checkpoint can make again.
+One process at a time works in a directory. Once training has left something there, the directory
+belongs to one job for good. Results of other settings are never written over, nor are results that
+cannot be read and that no checkpoint can make again.
 """
 
 import contextlib
@@ -21,10 +21,10 @@ from qduet.results import runs
 
 @dataclasses.dataclass(frozen=True)
 class Found:
-    """What is there."""
+    """What a directory holds of a job."""
 
     config: dict[str, Any]
-    """The configuration to go on with: the one of the start, if there was a start."""
+    """The configuration to write: that of the job's start, if it was started before."""
     resumes: bool
     """Whether there is a checkpoint to go on from."""
     finished: bool
@@ -72,7 +72,7 @@ def check_step(directory: Path, job: Job, step: int) -> None:
 
 
 def _whole(directory: Path, job: Job) -> bool:
-    """Whether all that a job writes is there; if not, the checkpoint has what is missing."""
+    """Whether all files of a finished job are there; if not, the checkpoint has what is missing."""
     try:
         finished = runs.load(directory).finished
     except InputError:
@@ -82,7 +82,7 @@ def _whole(directory: Path, job: Job) -> bool:
 
 
 def _worth_keeping(directory: Path) -> bool:
-    """Whether there are evaluations, other than those of step 0, which take no training."""
+    """Whether there are evaluations after step 0, which took training."""
     if not (directory / runs.EVALUATIONS).exists():
         return False
     return bool(_load(directory, check=False).table["step"].any())
@@ -92,19 +92,19 @@ def _load(directory: Path, *, check: bool = True, saved: bool = False) -> runs.R
     try:
         return runs.load(directory, check=check)
     except InputError as error:
-        told = (
+        remedy = (
             "the checkpoint makes them again if --steps is not lowered: leave it as it was"
             if saved
             else "there is no checkpoint to make them from: restore them"
         )
         raise InputError(
-            f"{directory} holds results that cannot be read; {told}, or choose another directory "
+            f"{directory} holds results that cannot be read; {remedy}, or choose another directory "
             f"({error})"
         ) from None
 
 
 def _check_finished(directory: Path, job: Job, steps: int) -> None:
-    """Raises if a job without checkpoint is not all there, or is to go on."""
+    """Raises if a job without a checkpoint is unfinished, or is to go on with more steps."""
     if not _load(directory).finished:
         raise InputError(
             f"{directory} holds evaluations of an unfinished job, and the checkpoint to continue "
@@ -119,10 +119,10 @@ def _check_finished(directory: Path, job: Job, steps: int) -> None:
 
 
 def continued(config: Mapping[str, Any], commit: str | None, step: int) -> dict[str, Any]:
-    """The configuration with `commit` noted at `step`, if another one was at work before.
+    """The configuration with `commit` noted at `step`, if another commit was at work before.
 
-    ``provenance`` is of the start; its ``"continued"`` lists each change of commit since, as
-    ``{"commit": …, "step": …}``.
+    ``provenance`` describes the start. Its ``"continued"`` lists each change of commit since then,
+    as ``{"commit": …, "step": …}``.
     """
     origin = config["provenance"]
     changes = origin.get("continued", [])
@@ -161,7 +161,7 @@ def _check_same(directory: Path, there: dict[str, Any], job: Job) -> None:
 
 
 def _differing(theirs: dict[str, Any], mine: dict[str, Any]) -> str:
-    """What two jobs differ in: an agent that one of them has, or a setting."""
+    """What two jobs differ in: an agent that only one of them has, or a setting."""
     configs = (theirs, mine)
     there, here = ({agent["label"]: agent for agent in c["agents"]} for c in configs)
     for own, others, where in ((there, here, "there, not here"), (here, there, "here, not there")):
@@ -176,7 +176,7 @@ def _differing(theirs: dict[str, Any], mine: dict[str, Any]) -> str:
 
 @contextlib.contextmanager
 def claimed(directory: Path) -> Iterator[None]:
-    """Holds the directory for this process; `InputError` if another one has it."""
+    """Holds the directory for this process; `InputError` if another process has it."""
     check_writable(directory / checkpoint.FOLDER)
     path = directory / checkpoint.FOLDER / "lock"
     try:
@@ -195,10 +195,10 @@ def claimed(directory: Path) -> Iterator[None]:
 
 
 def _locked(path: Path) -> IO[str] | None:
-    """The open lock file, held; `BlockingIOError` if another process holds it.
+    """The open and locked lock file; `BlockingIOError` if another process holds it.
 
-    None where there are no locks, as on Windows and some network drives: there, two processes in
-    one directory are the user's affair.
+    None where there are no locks, as on Windows and some network drives. Nothing then keeps two
+    processes out of one directory.
     """
     try:
         import fcntl
@@ -208,7 +208,7 @@ def _locked(path: Path) -> IO[str] | None:
             with contextlib.ExitStack() as stack, contextlib.suppress(FileNotFoundError):
                 file = stack.enter_context(path.open("w"))
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # Whoever held it until now has removed it: then it is no lock for others.
+                # Its last holder may have removed the file; others would then lock a new one.
                 if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
                     stack.pop_all()
                     return file
@@ -219,7 +219,7 @@ def _locked(path: Path) -> IO[str] | None:
 
 
 def _sweep(directory: Path) -> None:
-    """Removes what a killed process had begun to write (`store.replacing`)."""
+    """Removes the unfinished files of a killed process (`core.files.replacing`)."""
     files = [directory / name for name in (runs.CONFIG, runs.EVALUATIONS, runs.SUMS)]
     files += [checkpoint.path_of(directory), directory / weights.FOLDER / "*.safetensors"]
     for file in files:

@@ -1,11 +1,11 @@
-"""Stopping a long program at a moment when nothing is lost.
+"""Stopping long work at a moment when nothing is lost.
 
     with Stop(deadline=time.monotonic() + 600) as stop:
         while not stop.asked():
             work()
 
-Ctrl-C, SIGTERM and a deadline all ask to stop, and the program looks when it can. A second Ctrl-C
-does not wait for that.
+Ctrl-C, SIGTERM and a deadline ask to stop; the work goes on until it asks whether to. A second
+Ctrl-C ends it at once.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ DEADLINE = "deadline"
 
 
 class Stopped(Exception):
-    """What `Stop.check` raises."""
+    """Raised by `Stop.check` when it is time to stop."""
 
 
 class Stop(contextlib.AbstractContextManager["Stop"]):
@@ -49,12 +49,12 @@ class Stop(contextlib.AbstractContextManager["Stop"]):
         self.reason = signal.Signals(number)
 
     def asked(self, needs: float = 0.0) -> bool:
-        """Whether to stop now; something that `needs` so many seconds must end by the deadline."""
+        """Whether to stop now; with `needs`, whether so many seconds would pass the deadline."""
         if self._deadline is not None and time.monotonic() + needs >= self._deadline:
             self.reason = self.reason or DEADLINE
         return self.reason is not None
 
     def check(self, needs: float = 0.0) -> None:
-        """Raises `Stopped` if `asked`."""
+        """Raises `Stopped` if it is time to stop."""
         if self.asked(needs):
             raise Stopped

@@ -1,16 +1,18 @@
 """A job from its start, or from where it was stopped, to its end, with results on disk.
 
-    outcome = train(job, build(job), Path("out/breakout"))
-    outcome.rows[-1]["return_mean"]
+    result = train(job, "out/breakout")
+    result.rows[-1]["return_mean"]
 
-The loop is: evaluate if it is time to; go on by some blocks; save if it is time to. Evaluations are
-at steps 0, `evaluate_every`, … and the results are written after each (`results.runs`); the weights
-of every run at the end. Between two calls of the compiled program the state is whole, and there
-alone the loop can be left: by Ctrl-C, SIGTERM or a deadline, always with a checkpoint. An
-evaluation changes no state, and is given up and done again.
+The loop is: evaluate if an evaluation is due; go on by some blocks; save if a checkpoint is due.
+Evaluations are made at steps 0, `evaluate_every`, …, and the results are written after each
+(`results.runs`). The weights of all runs are written at the end. The loop can be left only between
+two calls of the compiled program, where the state is whole: by Ctrl-C, SIGTERM or a deadline, each
+time with a checkpoint. An evaluation changes no state. If it is interrupted, it is given up and
+made again later.
 
-Files are written in an order that a kill at any moment does not hurt: rows after step 0 only where
-there is a checkpoint, and at the end checkpoint, weights, last rows; then the checkpoint goes.
+A kill at any moment does no harm, because of the order in which files are written: rows after step
+0 only if there is a checkpoint, and at the end checkpoint, weights, last rows; then the checkpoint
+is removed.
 """
 
 import contextlib
@@ -24,12 +26,11 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from qduet.core.errors import InputError
 from qduet.core.provenance import provenance
-from qduet.jobs import checkpoint, resuming, weights
+from qduet.jobs import checkpoint, devices, resuming, weights
 from qduet.jobs.checkpoint import State
 from qduet.jobs.job import Job
-from qduet.jobs.program import MAX_BLOCKS, Program
+from qduet.jobs.program import MAX_BLOCKS, Program, build
 from qduet.jobs.stopping import Stop, Stopped
 from qduet.jobs.weights import Weights
 from qduet.results import runs
@@ -39,126 +40,149 @@ CALL_SECONDS = 1.0
 
 
 class Progress(NamedTuple):
-    """What is told while a job runs."""
+    """Where a job stands while it is trained."""
 
     doing: str
     """``"compiling"``, ``"training"``, ``"evaluating"`` or ``"saving"``"""
     step: int
+    """Steps that each run has taken."""
     frames_per_second: float
-    """Of all runs together; 0 where not yet known."""
+    """Of all runs together; 0 if not yet known."""
     rows: list[dict[str, Any]]
     """All evaluations so far."""
 
 
-class Outcome(NamedTuple):
+class TrainingResult(NamedTuple):
     """Where a job stands when `train` returns."""
 
     finished: bool
+    """Whether all of the job is done."""
     step: int
+    """Steps that each run has taken."""
     elapsed: float
-    """Seconds spent on the job, by all commands that worked on it."""
+    """Seconds spent on the job, by all calls that worked on it."""
     rows: list[dict[str, Any]]
-    """Its evaluations, step by step; of a job that was finished before, as its table has them."""
-    already: bool = False
-    """Whether it was finished before."""
+    """One row for each run and evaluation, by step; the columns of ``evaluations.csv``."""
+    was_finished: bool = False
+    """Whether the job was finished before this call."""
     advanced: bool = True
-    """Whether this call took a step or an evaluation; if not, another one of its length may not."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Options:
-    """How a job is run, which changes none of its results but the times."""
-
-    checkpoint_seconds: float = 300.0
-    """Time between checkpoints; after an evaluation one is due in a fifth of it."""
-    keep_checkpoint: bool = False
-    """Whether to leave the last checkpoint, from which a job can go on with more steps."""
-    provenance: dict[str, Any] = dataclasses.field(default_factory=provenance)
-    """Versions, commit and device, for the record."""
+    """False if the call ended before it could finish a single block; a longer slot is needed."""
+    stopped_by: signal.Signals | str | None = None
+    """The signal that ended the call, or ``"deadline"``."""
 
 
 def train(
     job: Job,
-    program: Program,
     directory: Path | str,
     *,
-    options: Options | None = None,
-    stop: Stop | None = None,
-    tell: Callable[[Progress], None] = lambda progress: None,
-) -> Outcome:
-    """Trains and evaluates until the job is finished or `stop` asks to stop.
+    device: str = "auto",
+    max_minutes: float | None = None,
+    checkpoint_minutes: float = 5.0,
+    keep_checkpoint: bool = False,
+    commit: str | None = None,
+    raise_signals: bool = True,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> TrainingResult:
+    """Trains and evaluates the runs of a job; the same call again continues where it was stopped.
 
-    Without a `stop`, Ctrl-C and SIGTERM end the training with a checkpoint, and then do what they
-    do elsewhere in the program.
+    None of the options changes a result.
+
+    Args:
+        job: What to train.
+        directory: Where the results are written, and the checkpoints to continue from.
+        device: ``"cpu"``, ``"gpu"``, or ``"auto"``: the fastest that jax finds.
+        max_minutes: Saves and returns before so much time has passed.
+        checkpoint_minutes: The time between two checkpoints. After an evaluation one is written if
+            the last is older than a fifth of it.
+        keep_checkpoint: Keeps the last checkpoint, from which a job can go on with more steps.
+        commit: The commit of the code, for the record, if it is not in a git checkout.
+        raise_signals: After Ctrl-C or SIGTERM the job is saved, and then the signal is raised
+            again: Ctrl-C is a `KeyboardInterrupt`. If false, it is in `stopped_by` of the result.
+        on_progress: Called about once a second, and before and after each evaluation.
     """
-    if stop is None:
-        with Stop() as stop:
-            outcome = train(job, program, directory, options=options, stop=stop, tell=tell)
-        if isinstance(stop.reason, signal.Signals):
-            signal.raise_signal(stop.reason)
-        return outcome
-    mine, its = ((j.env_id, j.members, j.episodes) for j in (job, program.job))
-    if mine != its:
-        raise InputError("the program is of another job; give train the one of build(job)")
+    begun = time.monotonic()
     directory = Path(directory)
-    options = options or Options()
-    with resuming.claimed(directory):
-        found = resuming.examine(directory, job, options.provenance)
+    chosen = devices.choose(device)
+    devices.keep_compiled()
+    program = build(job, chosen)
+    here = provenance()
+    commit = commit or here["commit"]
+    origin = {**here, "commit": commit, "devices": program.devices}
+    deadline = begun + 60 * max_minutes if max_minutes else None
+    with (
+        devices.checking_memory(program, chosen, job.episodes),
+        Stop(deadline) as stop,
+        resuming.claimed(directory),
+    ):
+        found = resuming.examine(directory, job, origin)
         if found.finished:
-            return _as_found(directory, job)
-        config = found.config
-        if found.resumes:
-            state = checkpoint.load(directory, job, program)
-            resuming.check_step(directory, job, state.step)
-            config = resuming.continued(config, options.provenance.get("commit"), state.step)
-        else:
-            state = State(program.start(), 0, np.zeros((3, len(job.members))))
-        begun = state.step, len(state.rows)
-        loop = _Loop(job, program, directory, config, options, stop, tell, state)
+            return _as_recorded(directory, job)
+        state, config = _start_or_resume(directory, job, program, found, commit)
+        before = state.step, len(state.rows)
+        seconds = 60 * checkpoint_minutes
+        loop = _Loop(job, program, directory, config, state, stop, seconds, on_progress)
         finished = loop.run()
-        advanced = finished or begun != (state.step, len(state.rows))
-        if finished and not options.keep_checkpoint:
+        if finished and not keep_checkpoint:
             checkpoint.path_of(directory).unlink(missing_ok=True)
-    return Outcome(finished, state.step, state.elapsed, state.rows, advanced=advanced)
+    if raise_signals and isinstance(stop.reason, signal.Signals):
+        signal.raise_signal(stop.reason)
+    return TrainingResult(
+        finished,
+        state.step,
+        state.elapsed,
+        state.rows,
+        advanced=finished or before != (state.step, len(state.rows)),
+        stopped_by=stop.reason,
+    )
 
 
-def _as_found(directory: Path, job: Job) -> Outcome:
+def _start_or_resume(
+    directory: Path, job: Job, program: Program, found: resuming.Found, commit: str | None
+) -> tuple[State, dict[str, Any]]:
+    """The state to go on from, and the configuration to write."""
+    if not found.resumes:
+        return State(program.start(), 0, np.zeros((3, len(job.members)))), found.config
+    state = checkpoint.load(directory, job, program)
+    resuming.check_step(directory, job, state.step)
+    return state, resuming.continued(found.config, commit, state.step)
+
+
+def _as_recorded(directory: Path, job: Job) -> TrainingResult:
+    """The result of a job that was finished before, as its table has it."""
     table = runs.load(directory).table
     columns = [[_number(value) for value in column] for column in table.values()]
     rows = [dict(zip(table, values, strict=True)) for values in zip(*columns, strict=True)]
     rows.sort(key=lambda row: row["step"])
-    return Outcome(True, job.steps, float(table["elapsed_seconds"].max()), rows, already=True)
+    elapsed = float(table["elapsed_seconds"].max())
+    return TrainingResult(True, job.steps, elapsed, rows, was_finished=True)
 
 
+@dataclasses.dataclass
 class _Loop:
     """The loop of `train`, with its clock."""
 
-    def __init__(
-        self,
-        job: Job,
-        program: Program,
-        directory: Path,
-        config: dict[str, Any],
-        options: Options,
-        stop: Stop,
-        tell: Callable[[Progress], None],
-        state: State,
-    ) -> None:
-        self.job, self.program, self.directory, self.config = job, program, directory, config
-        self.options, self.stop, self.tell, self.state = options, stop, tell, state
-        self.rate = 0.0
-        """Frames per second of the last call."""
-        self.block_seconds = 0.0
-        """Time of a block in the last call; 0: there was none."""
-        self.saved_at = time.monotonic()
-        self.save_seconds = sum(x.nbytes for x in jax.tree.leaves(state.runs)) / 5e8
-        """How long a checkpoint takes; a guess before the first one."""
+    job: Job
+    program: Program
+    directory: Path
+    config: dict[str, Any]
+    state: State
+    stop: Stop
+    checkpoint_seconds: float
+    on_progress: Callable[[Progress], None]
+    frames_per_second: float = 0.0
+    """Of the last call of the compiled program."""
+    block_seconds: float = 0.0
+    """Time of a block in the last call; 0 if there was none."""
+    saved_at: float = dataclasses.field(default_factory=time.monotonic)
+    save_seconds: float = 0.0
+    """How long a checkpoint takes; a guess before the first one."""
 
     def run(self) -> bool:
-        """Goes on until the end (True) or until it is asked to stop."""
+        """Goes on until the end (True) or until it is asked to stop (False)."""
         state, job = self.state, self.job
+        self.save_seconds = sum(x.nbytes for x in jax.tree.leaves(state.runs)) / 5e8
         if state.step < job.steps or not self._evaluated():
-            self._write()  # a kill may have left other rows than those of the checkpoint
+            self._write_results()  # a kill may have left other rows than those of the checkpoint
         while not self._stopping():
             if job.is_evaluation(state.step) and not self._evaluated():
                 try:
@@ -172,7 +196,7 @@ class _Loop:
                 return True
             if not self._stopping():
                 self._advance()
-                self._save_if_due(self.options.checkpoint_seconds)
+                self._save_if_due(self.checkpoint_seconds)
         return False
 
     # --- Parts of the loop -----------------------------------------------------------------------
@@ -181,17 +205,16 @@ class _Loop:
         """Warms up, or takes as many blocks as fit into one call."""
         state, agent = self.state, self.job.members[0].agent
         if state.step == 0:
-            self._tell("compiling")
+            self._report("compiling")
             with self._clock():
                 state.runs = jax.block_until_ready(self.program.warm_up(state.runs))
                 state.step = agent.learn_from
             return
         if not self.block_seconds:
-            self._tell("compiling")
-            with self._clock():  # no blocks: what is timed below is then no compilation
-                state.runs = jax.block_until_ready(self.program.advance(state.runs, state.step, 0))[
-                    0
-                ]
+            self._report("compiling")
+            with self._clock():  # a call without blocks compiles, so that the next can be timed
+                state.runs, _ = self.program.advance(state.runs, state.step, 0)
+                jax.block_until_ready(state.runs)
         every = self.job.evaluate_every
         left = (every - state.step % every) // agent.sync_every
         wanted = int(CALL_SECONDS / self.block_seconds) if self.block_seconds else 1
@@ -204,15 +227,15 @@ class _Loop:
         state.blocks += count
         state.stretch_seconds += clock.seconds
         self.block_seconds = clock.seconds / count
-        self.rate = agent.sync_every * len(self.job.members) / self.block_seconds
-        self._tell("training")
+        self.frames_per_second = agent.sync_every * len(self.job.members) / self.block_seconds
+        self._report("training")
 
     def _evaluated(self) -> bool:
         return any(row["step"] == self.state.step for row in self.state.rows)
 
     def _evaluate(self) -> None:
         state, job = self.state, self.job
-        self._tell("evaluating")
+        self._report("evaluating")
         with self._clock():
             params = self.program.weights_to_evaluate(state.runs, state.step)
             check = lambda: self.stop.check(self.save_seconds * 2)
@@ -232,25 +255,25 @@ class _Loop:
             named = {"game": job.game, "agent": label, "seed": seed, "step": state.step}
             state.rows.append(named | {k: _number(v[i]) for k, v in columns.items()} | shared)
         state.sums, state.blocks, state.stretch_seconds = np.zeros_like(state.sums), 0, 0.0
-        self._tell("evaluating")
+        self._report("evaluating")
 
     def _record(self) -> None:
-        """Writes the evaluations so far; those after step 0 never without a checkpoint."""
+        """Writes the evaluations so far; after step 0, only once there is a checkpoint."""
         if self.state.step and not checkpoint.path_of(self.directory).exists():
             self._save()
         else:
-            self._save_if_due(self.options.checkpoint_seconds / 5)
-        self._write()
+            self._save_if_due(self.checkpoint_seconds / 5)
+        self._write_results()
 
     def _finish(self) -> None:
-        """Writes what remains; the last rows come last, and say that all else is there."""
+        """Writes what remains; the last rows come last, as a sign that all else is there."""
         self._save()
         self._export()
-        self._write()
+        self._write_results()
 
-    def _write(self) -> None:
-        place = {(label, seed): i for i, (label, _, seed) in enumerate(self.job.members)}
-        order = lambda row: (place[row["agent"], row["seed"]], row["step"])
+    def _write_results(self) -> None:
+        number = {(label, seed): i for i, (label, _, seed) in enumerate(self.job.members)}
+        order = lambda row: (number[row["agent"], row["seed"]], row["step"])
         runs.write(self.directory, self.config, sorted(self.state.rows, key=order))
 
     def _export(self) -> None:
@@ -267,7 +290,7 @@ class _Loop:
             self._save()
 
     def _save(self) -> None:
-        self._tell("saving")
+        self._report("saving")
         begun = time.monotonic()
         checkpoint.save(self.directory, self.job, self.state)
         self.saved_at = time.monotonic()
@@ -276,7 +299,7 @@ class _Loop:
     def _stopping(self) -> bool:
         """Whether to stop now; if so, everything is on disk.
 
-        Where nothing was done, that is nothing: the directory is then still anybody's.
+        If no step was taken, nothing is written, and another job may use the directory.
         """
         if not self.stop.asked(self.save_seconds * 2 + self.block_seconds):
             return False
@@ -284,12 +307,13 @@ class _Loop:
             self._save()
         return True
 
-    def _tell(self, doing: str) -> None:
-        self.tell(Progress(doing, self.state.step, self.rate, self.state.rows))
+    def _report(self, doing: str) -> None:
+        state = self.state
+        self.on_progress(Progress(doing, state.step, self.frames_per_second, state.rows))
 
     @contextlib.contextmanager
     def _clock(self) -> Iterator["_Clock"]:
-        """Adds the time of what is done inside to the job's."""
+        """Adds the time that is spent inside to the job's."""
         clock, begun = _Clock(), time.perf_counter()
         try:
             yield clock
@@ -304,6 +328,6 @@ class _Clock:
 
 
 def _number(value: Any) -> Any:
-    """A NumPy scalar as JSON has it."""
+    """A NumPy scalar as a Python number; None for NaN, which JSON does not have."""
     number = value.item()
     return None if number != number else number

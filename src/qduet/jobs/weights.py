@@ -29,16 +29,20 @@ FOLDER = "weights"
 
 
 class Weights(NamedTuple):
-    """One run's network, and what it was trained as."""
+    """One run's network, and how it was trained."""
 
     params: Params
     """NumPy arrays."""
     agent: Agent
+    """Its settings."""
     env_id: str
+    """The full id: ``MinAtar/Breakout-v1``."""
     label: str
     """The agent's name in its results directory: ``rdq``, or ``rdq-beta-0.01``."""
     seed: int
+    """The run's seed."""
     step: int
+    """Environment steps that the run was trained for."""
 
 
 def path_of(directory: Path | str, label: str, seed: int) -> Path:
