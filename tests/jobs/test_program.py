@@ -1,4 +1,4 @@
-"""The compiled programs of a job; what they do is tested in test_training and test_train."""
+"""The compiled programs of a job; what they do is tested in test_training and test_trainer."""
 
 import jax
 import numpy as np

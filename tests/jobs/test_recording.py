@@ -79,7 +79,7 @@ def test_every_step_is_what_the_game_and_plain_numpy_say(weights, played):
     assert played.ended
     assert 0 < randoms < len(steps.action)
     actions = np.array(env.actions)[steps.action]
-    assert (actions != steps.executed).any()  # the sticky layer was at work
+    assert (actions != steps.executed).any()  # sticky actions were at work
 
 
 def test_returns_are_discounted_sums(played):
