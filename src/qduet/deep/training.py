@@ -69,7 +69,7 @@ class Setting(NamedTuple):
 
     env: Environment
     agent: Agent
-    """Of it, the settings that all agents of a job share: batch size, capacity, … Not `Hyper`'s."""
+    """Any agent of the job: only the settings that all share are read from it, not `Hyper`'s."""
     on_cpu: bool = True
     """Whether the program is for CPUs alone: see `over_runs` and `act`."""
 

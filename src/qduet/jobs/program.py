@@ -36,6 +36,9 @@ CPU_OPTIONS = {"xla_cpu_experimental_ynn_fusion_type": ""}
 MAX_BLOCKS = 64
 """Blocks that one call can take."""
 
+RUNS = PartitionSpec("runs")
+"""Cut along the first axis."""
+
 
 class Program(NamedTuple):
     """The compiled programs of a job; `step` counts from 0 and is the same for all runs."""
@@ -73,7 +76,7 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
     mesh = Mesh(np.array(used), ("runs",))
     split: Sharding = SingleDeviceSharding(used[0])
     if len(used) > 1:
-        split = NamedSharding(mesh, PartitionSpec("runs"))
+        split = NamedSharding(mesh, RUNS)
     stack = lambda trees: jax.device_put(jax.tree.map(lambda *x: np.stack(x), *trees), split)
     hypers: Hyper = stack([training.hyper(member.agent) for member in members])
     schemes = stack([member.agent.init_scheme() for member in members])
@@ -84,10 +87,19 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
     start = jax.jit(lambda *args: _strong(first(*args)), out_shardings=split)
     compiled = functools.partial(_compiled, mesh)
     over_runs = lambda function: functools.partial(training.over_runs, function, setting)
-    warm_up = compiled("warm_up", over_runs(training.warm_up), "")
-    advance = compiled("advance", functools.partial(_advance, setting), "sc")
-    to_evaluate = over_runs(training.weights_to_evaluate)
-    weights_to_evaluate = compiled("weights_to_evaluate", to_evaluate, "s", donate=False)
+    warm_up = compiled("warm_up", over_runs(training.warm_up))
+    advance = compiled(
+        "advance",
+        functools.partial(_advance, setting),
+        num_scalars=2,
+        out_specs=(RUNS, PartitionSpec(None, "runs")),
+    )
+    weights_to_evaluate = compiled(
+        "weights_to_evaluate",
+        over_runs(training.weights_to_evaluate),
+        num_scalars=1,
+        donate=False,
+    )
 
     def evaluate(params: Params, step: int, check: Callable[[], None]) -> dict[str, np.ndarray]:
         now = jax.vmap(lambda key: jax.random.fold_in(jax.random.fold_in(key, EVALUATION), step))
@@ -141,17 +153,19 @@ def _advance(
 
 
 def _compiled(
-    mesh: Mesh, name: str, function: Callable[..., Any], scalars: str, *, donate: bool = True
+    mesh: Mesh,
+    name: str,
+    function: Callable[..., Any],
+    *,
+    num_scalars: int = 0,
+    out_specs: Any = RUNS,
+    donate: bool = True,
 ) -> Callable[..., Any]:
     """`function` of (hypers, runs, scalars…), jitted; each device has its own share of the runs."""
     if mesh.size > 1:
-        runs = PartitionSpec("runs")
+        in_specs = (RUNS, RUNS, *[PartitionSpec()] * num_scalars)
         function = jax.shard_map(
-            function,
-            mesh=mesh,
-            in_specs=(runs, runs, *[PartitionSpec()] * len(scalars)),
-            out_specs=(runs, PartitionSpec(None, "runs")) if scalars == "sc" else runs,
-            check_vma=False,
+            function, mesh=mesh, in_specs=in_specs, out_specs=out_specs, check_vma=False
         )
     strong = lambda *args: _strong(function(*args))
     strong.__name__ = name
