@@ -22,11 +22,11 @@ def test_the_whole_job_is_the_sum_of_its_parts():
         Reading(name, n, 1e9, n, 10 * n, 100 * n, 0.5, 0.0) for name in RULES for n in (2, 18)
     ]
     job = whole_job(readings, cores=2)
-    assert job.updates == 4_880_000_000
-    assert job.sweep == pytest.approx(8 * 50 * each * 1e-9 / 2)
-    assert job.numpy_side_by_side == pytest.approx(10 * job.sweep)
-    assert job.numpy_one_run == pytest.approx(100 * job.sweep)
-    assert job.compilation == pytest.approx(8 * 5 * 0.5 / 2)
+    assert job["updates"] == 4_880_000_000
+    assert job["sweep"] == pytest.approx(8 * 50 * each * 1e-9 / 2)
+    assert job["numpy_side_by_side"] == pytest.approx(10 * job["sweep"])
+    assert job["numpy_one_run"] == pytest.approx(100 * job["sweep"])
+    assert job["compilation"] == pytest.approx(8 * 5 * 0.5 / 2)
 
 
 def test_bench_prints_one_document(capsys):

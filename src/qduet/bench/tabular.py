@@ -23,6 +23,7 @@ import numpy as np
 from qduet.bench import restatement
 from qduet.core import machine
 from qduet.core.errors import InputError, unknown_name
+from qduet.core.tables import Table
 from qduet.paper.figures import FIGURES
 from qduet.tabular.experience import World, draw_seed, trajectory
 from qduet.tabular.mdp import MDP, four_state, uniform_policy
@@ -59,17 +60,6 @@ class Reading(NamedTuple):
     """Between NumPy's final errors and the sweep's, in percentage points, α < 0.4."""
 
 
-class WholeJob(NamedTuple):
-    """Figures 2, 3 and 5 at the full protocol, extrapolated from the readings; in seconds."""
-
-    updates: int
-    cores: int
-    sweep: float
-    compilation: float
-    numpy_side_by_side: float
-    numpy_one_run: float
-
-
 def add_arguments(parser: Any) -> None:
     """The options of this section."""
     parser.add_argument("--rules", nargs="+", metavar="RULE", help="default: all nine")
@@ -82,8 +72,6 @@ def measure(args: argparse.Namespace) -> Iterator[Reading]:
     for name in names:
         if name not in RULES:
             raise unknown_name("rule", name, RULES)
-    if args.trials < 1:
-        raise InputError(f"--trials must be at least 1; it is {args.trials}")
     if jax.default_backend() != "cpu":
         raise InputError("--tabular times the CPU; set JAX_PLATFORMS=cpu")
     for name in names:
@@ -153,24 +141,25 @@ def _numpy(mdp: MDP, name: str, alphas: np.ndarray, steps: int) -> tuple[float, 
     return 1e9 * seconds / (alphas.size * steps), errors
 
 
-def whole_job(readings: Sequence[Reading], cores: int) -> WholeJob:
-    """Extrapolates from readings at two or more |A|, linearly in |A| between them."""
+def whole_job(readings: Sequence[Reading], cores: int) -> dict[str, Any]:
+    """Figures 2, 3 and 5 at the full protocol, in seconds, extrapolated linearly in |A|."""
     sizes = sorted({r.num_actions for r in readings})
     by_key = {(r.rule, r.num_actions): r for r in readings}
-    total = dict.fromkeys(("sweep", "compilation", "numpy_side_by_side", "numpy_one_run"), 0.0)
+    costs = {"sweep": "sweep_ns", "compilation": "compile_seconds",
+             "numpy_side_by_side": "numpy_side_by_side_ns",
+             "numpy_one_run": "numpy_one_run_ns"}  # fmt: skip
+    total = dict.fromkeys(costs, 0.0)
     updates = 0
     for figure in (FIGURES[name] for name in _PAPER):
         each = figure.updates // len(figure.rules) // len(figure.actions)
+        updates += figure.updates
         for spec in figure.rules:
             at = [by_key[spec.rule, size] for size in sizes]
-            for num_actions in figure.actions:
-                between = lambda values: float(np.interp(num_actions, sizes, values))  # noqa: B023
-                updates += each
-                total["sweep"] += 1e-9 * each * between([r.sweep_ns for r in at])
-                total["compilation"] += between([r.compile_seconds for r in at])
-                for key in ("numpy_side_by_side", "numpy_one_run"):
-                    total[key] += 1e-9 * each * between([getattr(r, f"{key}_ns") for r in at])
-    return WholeJob(updates, cores, **{key: seconds / cores for key, seconds in total.items()})
+            for key, field in costs.items():
+                between = np.interp(figure.actions, sizes, [getattr(r, field) for r in at])
+                total[key] += between.sum() * (1e-9 * each if field.endswith("_ns") else 1.0)
+    seconds = {key: float(cost) / cores for key, cost in total.items()}
+    return {"updates": updates, "cores": cores, **seconds}
 
 
 def summary(readings: Sequence[Reading]) -> dict[str, Any]:
@@ -178,24 +167,21 @@ def summary(readings: Sequence[Reading]) -> dict[str, Any]:
     timed = {r.rule for r in readings}
     if not timed >= {spec.rule for name in _PAPER for spec in FIGURES[name].rules}:
         return {}
-    return {"whole_job_seconds": whole_job(readings, machine.cores())._asdict()}
+    return {"whole_job_seconds": whole_job(readings, machine.cores())}
 
 
 def show(readings: Sequence[Reading]) -> None:
     """Prints the readings as a table, and the whole job."""
-    print(
-        f"61 step sizes × {STEPS:,} steps on {machine.cores()} cores; ns are CPU time of one update"
-    )
-    print(f"{'':15}{'':>4}{'updates/s':>14}{'sweep':>9}{'NumPy ×61':>15}{'NumPy ×1':>19}")
-    print(
-        f"{'rule':15}{'|A|':>4}{'(wall)':>14}{'ns':>9}{'ns':>8}{'ratio':>7}{'ns':>11}{'ratio':>8}"
-    )
+    headings = ("rule", "|A|", "updates/s (wall)", "sweep, ns", "NumPy ×61, ns", "ratio",
+                "NumPy ×1, ns", "ratio")  # fmt: skip
+    rows = []
     for r in readings:
-        print(
-            f"{r.rule:15}{r.num_actions:4}{r.updates_per_second:14,.0f}{r.sweep_ns:9.2f}"
-            f"{r.numpy_side_by_side_ns:8,.0f}{r.numpy_side_by_side_ns / r.sweep_ns:7,.0f}"
-            f"{r.numpy_one_run_ns:11,.0f}{r.numpy_one_run_ns / r.sweep_ns:8,.0f}"
-        )
+        numbers = [f"{r.num_actions}", f"{r.updates_per_second:,.0f}", f"{r.sweep_ns:.2f}"]
+        for ns in (r.numpy_side_by_side_ns, r.numpy_one_run_ns):
+            numbers += [f"{ns:,.0f}", f"{ns / r.sweep_ns:,.0f}"]
+        rows.append((r.rule, *numbers))
+    setting = f"61 step sizes × {STEPS:,} steps on {machine.cores()} cores"
+    Table(f"{setting}; ns are CPU time of one update", headings, rows).show()
     worst = max(r.largest_difference for r in readings)
     print("NumPy ×61: all step sizes in each operation; ×1: one run, an update at a time.")
     print(f"Its final errors differ from the sweep's by at most {worst:.4f} points.")

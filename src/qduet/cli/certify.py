@@ -7,7 +7,7 @@ from pathlib import Path
 from qduet.cli.options import add_json, nonempty_path, print_json, whole
 from qduet.core.errors import InputError
 from qduet.core.files import write_atomically
-from qduet.paper.certificate import Certificate, as_document, certify
+from qduet.paper.certificate import as_document, certify
 from qduet.paper.certificate_tables import certificate_tables, explanation, markdown, sentences
 from qduet.paper.claims import CORRECTED, FAILS, HOLDS, UNDECIDED
 from qduet.results.runs import note_on_runs_below
@@ -70,27 +70,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(as_document(certificate))
     else:
-        _print(certificate)
+        for table in certificate_tables(certificate):
+            table.show(COLOURS)
+        print("\n".join([explanation(), *sentences(certificate)]))
     return 1 if certificate.differs else 0
-
-
-def _print(certificate: Certificate) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    console = Console(width=None if sys.stdout.isatty() else 150, highlight=False)
-    for content in certificate_tables(certificate):
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, title=content.title, title_justify="left")
-        for heading in content.headings:
-            table.add_column(heading)
-        for row in content.rows:
-            *others, last = row
-            colour = COLOURS.get(last)
-            shown = f"[{colour}]{last}[/]" if colour else escape(last)
-            table.add_row(*map(escape, others), shown)
-        console.print(table)
-    console.print(explanation(), style="dim")
-    for line in sentences(certificate):
-        console.print(line)

@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from qduet.core.tables import Table
 from qduet.paper.agreement import MARGIN, Cell, OverCells, measure, over_cells
 from qduet.paper.certificate import FLOOR_MICROSECONDS, Certificate, Source
 from qduet.paper.claims import MINATAR, VERDICTS, Claim, signed
@@ -17,23 +17,6 @@ MEASURED = {"return": "mean return", "auc": "AUC"}
 """How measures are called in text."""
 
 NOT_YET = "no data yet"
-
-
-class Table(NamedTuple):
-    """Rows of text under headings."""
-
-    title: str
-    headings: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-
-    def markdown(self) -> str:
-        """The table, without its title."""
-        lines = [self.headings, ("---",) * len(self.headings), *self.rows]
-        return "\n".join("| " + " | ".join(map(_escaped, line)) + " |" for line in lines)
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def cells_table(cells: Sequence[Cell]) -> Table:
