@@ -15,20 +15,8 @@ EXAMPLE = """qduet watch out/breakout --agent rdq --seed 3
 qduet watch out/breakout/weights/rdq-3.safetensors --episode-seed 7 --frames 500
 qduet watch out/watch/breakout-rdq-3-episode7.json --fps 20"""
 
-FACTS = (
-    "env",
-    "label",
-    "agent",
-    "seed",
-    "step",
-    "episode_seed",
-    "epsilon",
-    "ended",
-    "frames",
-    "score",
-    "sha256",
-)
-"""What ``--json`` prints of a recording, besides the paths."""
+PAGE_ONLY = {"kind", "format", "game", "channels", "colours", "actions", "all_actions", "rewards"}
+"""What ``--json`` leaves out of a recording, besides its data."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,10 +55,11 @@ def run(args: argparse.Namespace) -> int:
     paths = {kind: stem.with_name(f"{stem.name}.{kind}") for kind in ("json", "html", "gif")}
     document = recording_file.document(recording)
     recording_file.write(paths["json"], recording)
-    files.write_atomically(paths["html"], page([document], title=title(recording)).encode())
+    title = f"{recording.env}, {recording.label}: an episode"
+    files.write_atomically(paths["html"], page([document], title=title).encode())
     files.write_atomically(paths["gif"], gif(recording, fps=args.fps))
-    facts = {name: value for name, value in document.items() if name in FACTS}
     if args.json:
+        facts = {name: document[name] for name in document.keys() - PAGE_ONLY - {"data"}}
         print_json(facts | {kind: str(path) for kind, path in paths.items()})
     else:
         show(recording, paths)
@@ -108,8 +97,6 @@ def weights_of(args: argparse.Namespace) -> Path:
     from qduet.jobs import weights
     from qduet.results import runs
 
-    if not (args.source / runs.CONFIG).exists():
-        _refuse_recordings(args.source)
     trained = runs.load(args.source)
     agent = args.agent or ("rdq" if "rdq" in trained.agents else trained.agents[0])
     if agent not in trained.agents:
@@ -132,45 +119,21 @@ def weights_of(args: argparse.Namespace) -> Path:
     return path
 
 
-def _refuse_recordings(directory: Path) -> None:
-    """Refuses a directory of recordings: the user must name one of its files."""
-    first = next(filter(_is_recording, sorted(directory.glob("*.json"))), None)
-    if first:
-        raise InputError(f"{directory} holds recordings: name the file, for example {first}")
-
-
-def _is_recording(path: Path) -> bool:
-    from qduet.jobs import recording_file
-
-    try:
-        recording_file.read(path)
-    except InputError:
-        return False
-    return True
-
-
 def file_name(recording: "Recording") -> str:
     """``breakout-rdq-3-episode7``; characters that a file name cannot hold become ``_``."""
     from qduet.minatar import game_of
 
     safe = lambda name: re.sub(r"[^A-Za-z0-9.]+", "_", name)[:60]
-    game = game_of(recording.env)
-    snake = re.sub(r"(?<!^)([A-Z])", r"_\1", game).lower()
+    snake = re.sub(r"(?<!^)([A-Z])", r"_\1", game_of(recording.env)).lower()
     return f"{safe(snake)}-{safe(recording.label)}-{recording.seed}-episode{recording.episode_seed}"
-
-
-def title(recording: "Recording") -> str:
-    """The page's title."""
-    return f"{recording.env}, {recording.label}: an episode"
 
 
 def show(recording: "Recording", paths: dict[str, Any]) -> None:
     """Prints the episode's score and length, and where the files are."""
-    frames = len(recording.episode.action)
+    run = f"{recording.env}, {recording.label}, seed {recording.seed}"
+    print(f"{run}, trained for {recording.step:,} steps")
     end = "game over" if recording.ended else "cut short there; --frames N records more"
-    trained = f"trained for {recording.step:,} steps"
-    print(f"{recording.env}, {recording.label}, seed {recording.seed}, {trained}")
-    score = f"score {recording.score:.7g} in {frames:,} frames"
+    score = f"score {recording.score:.7g} in {len(recording.episode.action):,} frames"
     print(f"episode {recording.episode_seed}: {score} ({end})")
     for kind, what in (("html", "page"), ("gif", "GIF"), ("json", "recording")):
         print(f"  {what:10}{paths[kind]}")

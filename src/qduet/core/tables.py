@@ -48,4 +48,7 @@ class Table(NamedTuple):
                 shown.add_section()
             texts = ("" if repeated else row[0], *row[1:])
             shown.add_row(*(Text(text, (styles or {}).get(text, "")) for text in texts))
-        Console(width=None if sys.stdout.isatty() else 150).print(shown)
+        console = Console(width=None if sys.stdout.isatty() else 150)
+        with console.capture() as captured:  # at a closed pipe, rich itself would exit with code 1
+            console.print(shown)
+        sys.stdout.write(captured.get())
