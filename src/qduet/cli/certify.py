@@ -1,7 +1,6 @@
 """``qduet certify``: our runs against the published scores; exit code 1 if something differs."""
 
 import argparse
-import sys
 from pathlib import Path
 
 from qduet.cli.options import add_json, nonempty_path, print_json, whole
@@ -10,7 +9,6 @@ from qduet.core.files import write_atomically
 from qduet.paper.certificate import as_document, certify
 from qduet.paper.certificate_tables import certificate_tables, explanation, markdown, sentences
 from qduet.paper.claims import CORRECTED, FAILS, HOLDS, UNDECIDED
-from qduet.results.runs import note_on_runs_below
 
 EXAMPLE = """qduet certify results/figure6
 qduet certify out/breakout out/freeway --at 1_000_000 --markdown certificate.md
@@ -63,8 +61,6 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--reproduced {args.reproduced}: there is no such directory")
     reproduced = args.reproduced or (Path("out") if Path("out").is_dir() else None)
     certificate = certify(args.directories, step=args.at, reproduced=reproduced)
-    for note in filter(None, map(note_on_runs_below, args.directories)):
-        print(f"qduet certify: {note}", file=sys.stderr)
     if args.markdown is not None:
         write_atomically(args.markdown, markdown(certificate).encode())
     if args.json:

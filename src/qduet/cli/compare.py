@@ -12,7 +12,9 @@ from qduet.cli.options import add_json, nonempty_path, print_json, whole
 from qduet.core.files import check_writable
 from qduet.core.tables import Table
 from qduet.results import published
-from qduet.results.comparison import METRICS, Resampling, Summary, compare, unit
+from qduet.results.by_game import Resampling
+from qduet.results.collect import METRICS
+from qduet.results.comparison import Summary, compare, unit
 
 EXAMPLE = """qduet compare results/figure6
 qduet compare out/breakout out/seaquest --at 1_000_000 --figures out/figures
