@@ -6,72 +6,49 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from qduet.core.tables import Table
-from qduet.paper.agreement import MARGIN, Cell, OverCells, measure, over_cells
+from qduet.paper.agreement import MARGIN, Cell, OverCells, over_cells
 from qduet.paper.certificate import FLOOR_MICROSECONDS, Certificate, Source
 from qduet.paper.claims import MINATAR, VERDICTS, Claim, signed
 from qduet.results import published
 from qduet.results.published import AGENT_NAMES, title
-from qduet.stats import Interval, mean_interval
+from qduet.stats import Interval
 
 MEASURED = {"return": "mean return", "auc": "AUC"}
 """How measures are called in text."""
 
-NOT_YET = "no data yet"
 
-
-def cells_table(cells: Sequence[Cell]) -> Table:
-    """The cells of one measure."""
-    rows = [_cell_row(cell) for cell in cells]
-    return _cells_table(rows, cells[0].measure, cells[0].step) if cells else Table("", (), [])
-
-
-def all_cells_table(cells: Sequence[Cell], name: str, step: int) -> Table:
-    """All 15 cells of the measure `name` at `step`; those without data say so."""
-    present = {(c.game, c.agent): c for c in cells if c.measure == name and c.step == step}
-    rows = []
-    for game in published.GAMES:
-        for agent in published.AGENTS:
-            cell = present.get((game, agent))
-            rows.append(_cell_row(cell) if cell else _empty_row(game, agent, name, step))
-    return _cells_table(rows, name, step)
-
-
-def _cells_table(rows: list[tuple[str, ...]], name: str, step: int) -> Table:
+def cells_table(rows: Sequence[tuple[str, ...]], name: str, step: int) -> Table:
+    """The cells of one measure, each a `cell_row`."""
     what = "Return at" if name == "return" else "AUC up to"
     headings = ("game", "agent", "published", "ours", "difference", "margin")
     judged = ("shown within", "p (equal, Holm)", "verdict")
     return Table(f"{what} {step:,} steps", headings + judged, rows)
 
 
-def _cell_row(cell: Cell) -> tuple[str, ...]:
+def cell_row(cell: Cell) -> tuple[str, ...]:
+    """A cell as texts."""
     return (
         title(cell.game),
         AGENT_NAMES[cell.agent],
-        _with_seeds(cell.theirs),
-        _with_seeds(cell.ours),
+        with_seeds(cell.theirs),
+        with_seeds(cell.ours),
         signed(cell.difference),
-        _margin(cell.margin, cell.theirs.mean),
+        margin_text(cell.margin, cell.theirs.mean),
         f"{cell.shown_within:.2f} sd" if np.isfinite(cell.shown_within) else "–",
         f"{cell.difference_p:.2g}",
         cell.verdict,
     )
 
 
-def _with_seeds(interval: Interval) -> str:
+def with_seeds(interval: Interval) -> str:
+    """The interval, and the number of seeds if it is not the paper's."""
     return f"{interval} ({interval.n})" if interval.n != published.SEEDS else str(interval)
 
 
-def _margin(margin: float, mean: float) -> str:
+def margin_text(margin: float, mean: float) -> str:
+    """The margin, and what share of the mean it is."""
     share = 100 * margin / mean
     return f"{margin:.2f} ({share:.0f} %)" if share >= 1 else f"{margin:.2f} ({share:.1f} %)"
-
-
-def _empty_row(game: str, agent: str, name: str, step: int) -> tuple[str, ...]:
-    values = measure(published.scores(game, agent), name, step)
-    theirs = mean_interval(values)
-    margin = _margin(MARGIN * values.std(ddof=1), values.mean())
-    names = title(game), AGENT_NAMES[agent]
-    return (*names, _with_seeds(theirs), "–", "–", margin, "–", "–", NOT_YET)
 
 
 def claims_table(claims: Sequence[Claim]) -> Table:
@@ -186,8 +163,12 @@ def explanation() -> str:
 def certificate_tables(certificate: Certificate) -> list[Table]:
     """All tables of a certificate, those without rows left out."""
     by_measure = [
-        cells_table([cell for cell in certificate.cells if cell.measure == name])
-        for name in ("return", "auc")
+        cells_table(
+            [cell_row(cell) for cell in certificate.cells if cell.measure == name],
+            name,
+            certificate.step or 0,
+        )
+        for name in MEASURED
     ]
     tables = [*by_measure, claims_table(certificate.claims), sources_table(certificate.sources)]
     return [table for table in tables if table.rows]
