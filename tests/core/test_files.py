@@ -132,7 +132,7 @@ def test_a_full_disk_leaves_what_was_there(curves_file, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(InputError, match=r"cannot write .*No space left on device; free space or"):
+    with pytest.raises(InputError, match=r"cannot write .*No space left on device; choose another"):
         files.write_arrays(curves_file, {"x": np.zeros(3)}, SETTINGS)
     assert curves_file.read_bytes() == before
     assert [path.name for path in curves_file.parent.iterdir()] == ["curves.npz"]
@@ -155,7 +155,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path):
 
 def test_a_file_in_the_way_is_told(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="a part of that path is a file, not a directory"):
+    with pytest.raises(InputError, match=r"cannot write .*: (File exists|Not a directory)"):
         files.check_writable(tmp_path / "file")
 
 

@@ -8,7 +8,6 @@ was made with. Nothing is pickled.
 
 import contextlib
 import dataclasses
-import errno
 import hashlib
 import io
 import json
@@ -46,36 +45,15 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
-        _flush_directory(path.parent)
     except BaseException as error:
         if temporary:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
         if isinstance(error, OSError):
-            raise _cannot_write(path, error) from None
+            raise InputError(
+                f"cannot write {path}: {error.strerror}; choose another place, or free space"
+            ) from None
         raise
-
-
-def _flush_directory(directory: Path) -> None:
-    """Makes a rename survive a loss of power, where directories can be flushed."""
-    with contextlib.suppress(OSError):
-        handle = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _cannot_write(path: Path, error: OSError) -> InputError:
-    """The error for a file that could not be written."""
-    if isinstance(error, FileExistsError | NotADirectoryError):
-        return InputError(
-            f"cannot write {path}: a part of that path is a file, not a directory; "
-            "choose another place"
-        )
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    remedy = "free space or choose another place" if full else "choose another place"
-    return InputError(f"cannot write {path}: {error.strerror}; {remedy}")
 
 
 def check_writable(directory: Path) -> None:
