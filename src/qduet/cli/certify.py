@@ -32,25 +32,22 @@ COLOURS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "directories",
         nargs="+",
         type=nonempty_path,
         metavar="DIR",
         help="of qduet train --protocol reference, one per game, or one that holds several",
     )
-    parser.add_argument(
-        "--at", type=whole(1), metavar="STEP", help="compare at this step (default: the last one)"
-    )
-    parser.add_argument(
+    add("--at", type=whole(1), metavar="STEP", help="compare at this step (default: the last one)")
+    add(
         "--reproduced",
         type=nonempty_path,
         metavar="DIR",
         help="of qduet reproduce, for the claims on tables and theory (default: out, if it exists)",
     )
-    parser.add_argument(
-        "--markdown", type=nonempty_path, metavar="FILE", help="write it there as well"
-    )
+    add("--markdown", type=nonempty_path, metavar="FILE", help="write it there as well")
     add_json(parser)
     parser.epilog = f"{EXIT_CODES}\n\n{parser.epilog}"
 

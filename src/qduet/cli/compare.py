@@ -23,34 +23,33 @@ qduet compare small=out/lr1e-4 large=out/lr1e-3 --baseline rdq@small --json"""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `qduet compare`."""
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "directories",
         nargs="+",
         metavar="[NAME=]DIR",
         help="of qduet train, or one that holds several; a NAME tells its agents from others'",
     )
-    parser.add_argument(
+    add(
         "--at",
         type=whole(0),
         metavar="STEP",
         help="compare at this step (default: the last that all runs have)",
     )
-    parser.add_argument(
+    add(
         "--metric",
         default="return_mean",
         help=f"column to compare (default return_mean): {', '.join(METRICS)}",
     )
-    parser.add_argument("--baseline", metavar="AGENT", help="compare each agent with this one only")
-    parser.add_argument("--figures", type=nonempty_path, metavar="DIR", help="draw figures there")
-    parser.add_argument(
+    add("--baseline", metavar="AGENT", help="compare each agent with this one only")
+    add("--figures", type=nonempty_path, metavar="DIR", help="draw figures there")
+    add(
         "--resamples",
         type=whole(100),
         default=Resampling().resamples,
         help=f"of the bootstrap (default {Resampling().resamples:,})",
     )
-    parser.add_argument(
-        "--seed", type=whole(0), default=0, help="of bootstrap and permutations (default 0)"
-    )
+    add("--seed", type=whole(0), default=0, help="of bootstrap and permutations (default 0)")
     add_json(parser)
 
 

@@ -43,22 +43,21 @@ DEEP_RESULTS = Path("results") / "figure6"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.add_argument(
-        "figures", nargs="*", metavar="FIGURE", help=f"of {', '.join(NAMES)}; all by default"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("figures", nargs="*", metavar="FIGURE", help=f"of {', '.join(NAMES)}; all by default")
+    add(
         "--scale",
         choices=("paper", "smoke"),
         default="paper",
         help="paper: the full tabular protocol (default); smoke: seconds, to see that it works",
     )
-    parser.add_argument(
+    add(
         "--protocol",
         choices=PROTOCOLS,
         default="paper",
         help="the paper as written (default), or what its released code does (docs/differences.md)",
     )
-    parser.add_argument(
+    add(
         "--deep-results",
         type=nonempty_path,
         metavar="DIR",

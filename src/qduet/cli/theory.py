@@ -37,26 +37,23 @@ COLOURS = {"yes": "green", "NO": "bold red"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.add_argument(
-        "--mdps", type=whole(1), default=100, metavar="N", help="random MDPs (default 100)"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("--mdps", type=whole(1), default=100, metavar="N", help="random MDPs (default 100)")
+    add(
         "--mdp",
         metavar="NAME",
         help=f"one MDP instead: {', '.join(PROBLEMS)}, a toy-text id such as FrozenLake-v1, "
         "or a .json file that problem_json or a failed check wrote",
     )
-    parser.add_argument("--actions", type=whole(1), help="|A| of the named problems (default 18)")
-    parser.add_argument(
-        "--claim", action="append", metavar="NAME", help="only this one; may be repeated"
-    )
-    parser.add_argument(
+    add("--actions", type=whole(1), help="|A| of the named problems (default 18)")
+    add("--claim", action="append", metavar="NAME", help="only this one; may be repeated")
+    add(
         "--step-size",
         type=real(0, np.inf, open_below=True),
         default=0.1,
         help="α for the rates of --mdp (default 0.1)",
     )
-    parser.add_argument("--workers", type=whole(1), help="processes (default: one per core)")
+    add("--workers", type=whole(1), help="processes (default: one per core)")
     add_json(parser)
     add_out(parser, "for figures and theory.json (default: neither is written)")
 

@@ -21,23 +21,22 @@ PAGE_ONLY = {"kind", "format", "game", "channels", "colours", "actions", "all_ac
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `qduet watch`."""
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "source",
         metavar="PATH",
         type=nonempty_path,
         help="the --out directory of qduet train, a weights file, or a recording made before",
     )
-    parser.add_argument("--agent", help="which agent of a directory (default rdq, or its first)")
-    parser.add_argument("--seed", type=whole(0), help="which run of it (default its first seed)")
-    parser.add_argument(
+    add("--agent", help="which agent of a directory (default rdq, or its first)")
+    add("--seed", type=whole(0), help="which run of it (default its first seed)")
+    add(
         "--episode-seed",
         type=whole(0),
         help="of the game's random draws; the same number gives the same episode (default 0)",
     )
-    parser.add_argument(
-        "--frames", type=whole(1), help="stop an episode that is longer (default 1,000)"
-    )
-    parser.add_argument("--fps", type=real(0.1, 50), default=10, help="of the GIF (default 10)")
+    add("--frames", type=whole(1), help="stop an episode that is longer (default 1,000)")
+    add("--fps", type=real(0.1, 50), default=10, help="of the GIF (default 10)")
     add_out(parser, "for recording, page and GIF", "out/watch")
     add_json(parser)
 
