@@ -1,12 +1,12 @@
 """The certificate as tables of text, for the terminal, for Markdown and for the documentation."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from qduet.core.tables import Table
-from qduet.paper.agreement import MARGIN, Cell, OverCells, over_cells
+from qduet.paper.agreement import MARGIN, Cell, over_cells
 from qduet.paper.certificate import FLOOR_MICROSECONDS, Certificate, Source
 from qduet.paper.claims import MINATAR, VERDICTS, Claim, signed
 from qduet.results import published
@@ -65,7 +65,8 @@ def sources_table(sources: Sequence[Source]) -> Table:
     for source in sources:
         cost, made_with = source.cost, source.provenance
         timed = np.isfinite(cost.microseconds_per_iteration)
-        commits = [_since(step, commit) for step, commit in source.commits.items()]
+        since = lambda step: f" from step {step:,}" if step else ""
+        commits = [commit[:7] + since(step) for step, commit in source.commits.items()]
         rows.append(
             (
                 title(source.game),
@@ -82,15 +83,21 @@ def sources_table(sources: Sequence[Source]) -> Table:
     return Table("Runs", (*headings, "µs per iteration", floor), rows)
 
 
-def _since(step: int, commit: str) -> str:
-    return f"{commit[:7]} from step {step:,}" if step else commit[:7]
-
-
 def sentences(certificate: Certificate) -> list[str]:
     """The outcome, and what to know about it, one statement a line."""
-    lines = [*_coverage(certificate)]
+    lines = []
+    missing = ", ".join(map(title, certificate.missing_games))
+    if missing:
+        present = f"{len(certificate.sources)} of {len(published.GAMES)} games"
+        lines.append(f"Runs of {present}; none of {missing}.")
     for name, line in verdict_counts(certificate).items():
-        lines += [f"{line}.", *_over_cells(over_cells(certificate.cells, name))]
+        lines.append(f"{line}.")
+        if summary := over_cells(certificate.cells, name):
+            lines.append(
+                f"Mean difference over cells: {signed(summary.difference)} published standard "
+                f"deviations; χ²({summary.difference.n}) = {summary.chi2:.1f}, which chance alone "
+                f"exceeds with p = {summary.p_value:.2g}."
+            )
     for about, deep in (("Figure 6", True), ("the other figures and the theory", False)):
         counts = Counter(c.verdict for c in certificate.claims if (c.where == MINATAR) == deep)
         listed = ", ".join(f"{v}: {counts[v]}" for v in VERDICTS if counts[v])
@@ -106,15 +113,6 @@ def sentences(certificate: Certificate) -> list[str]:
         if source.episodes_cut:
             lines.append(f"{title(source.game)}: {source.episodes_cut} episodes were cut short.")
     return lines
-
-
-def _over_cells(summary: OverCells | None) -> Iterator[str]:
-    if summary is not None:
-        yield (
-            f"Mean difference over cells: {signed(summary.difference)} published standard "
-            f"deviations; χ²({summary.difference.n}) = {summary.chi2:.1f}, which chance alone "
-            f"exceeds with p = {summary.p_value:.2g}."
-        )
 
 
 def difference_line(cell: Cell) -> str:
@@ -137,13 +135,6 @@ def verdict_counts(certificate: Certificate) -> dict[str, str]:
                 + ", ".join(f"{counts[v]} {v}" for v in ("agree", "differ", "undecided"))
             )
     return lines
-
-
-def _coverage(certificate: Certificate) -> Iterator[str]:
-    missing = ", ".join(map(title, certificate.missing_games))
-    if missing:
-        present = f"{len(certificate.sources)} of {len(published.GAMES)} games"
-        yield f"Runs of {present}; none of {missing}."
 
 
 def explanation() -> str:
