@@ -140,4 +140,4 @@ def test_missing_weights_of_finished_and_unfinished_runs(directory, tmp_path, re
     found = runs.load(directory)
     rows = [{"game": "Freeway", "agent": "rdq", "seed": 3, "step": 0}]
     runs.write(tmp_path, found.config, rows)
-    refused(["watch", str(tmp_path)], "is unfinished, and weights are written at the end")
+    refused(["watch", str(tmp_path)], "is unfinished: continue it")

@@ -32,8 +32,6 @@ from qduet.tabular.sweeps import error_targets, sweep
 
 DESCRIPTION = "updates per second of the tabular rules, against NumPy (default)"
 
-_PAPER = ("figure2", "figure3", "figure5")
-"""The figures whose whole cost is extrapolated."""
 STEPS = 20_000
 """Environment steps of a timed run."""
 STEP_SIZES = np.array(FIGURES["figure5"].step_sizes)
@@ -141,33 +139,29 @@ def _numpy(mdp: MDP, name: str, alphas: np.ndarray, steps: int) -> tuple[float, 
     return 1e9 * seconds / (alphas.size * steps), errors
 
 
-def whole_job(readings: Sequence[Reading], cores: int) -> dict[str, Any]:
-    """Figures 2, 3 and 5 at the full protocol, in seconds, extrapolated linearly in |A|."""
-    sizes = sorted({r.num_actions for r in readings})
-    by_key = {(r.rule, r.num_actions): r for r in readings}
-    costs = {"sweep": "sweep_ns", "compilation": "compile_seconds",
-             "numpy_side_by_side": "numpy_side_by_side_ns",
-             "numpy_one_run": "numpy_one_run_ns"}  # fmt: skip
-    total = dict.fromkeys(costs, 0.0)
-    updates = 0
-    for figure in (FIGURES[name] for name in _PAPER):
-        each = figure.updates // len(figure.rules) // len(figure.actions)
-        updates += figure.updates
-        for spec in figure.rules:
-            at = [by_key[spec.rule, size] for size in sizes]
-            for key, field in costs.items():
-                between = np.interp(figure.actions, sizes, [getattr(r, field) for r in at])
-                total[key] += between.sum() * (1e-9 * each if field.endswith("_ns") else 1.0)
-    seconds = {key: float(cost) / cores for key, cost in total.items()}
-    return {"updates": updates, "cores": cores, **seconds}
-
-
 def summary(readings: Sequence[Reading]) -> dict[str, Any]:
-    """The whole job, for the JSON document, if every rule of the figures was timed."""
-    timed = {r.rule for r in readings}
-    if not timed >= {spec.rule for name in _PAPER for spec in FIGURES[name].rules}:
+    """Figures 2, 3 and 5 at the full protocol, in seconds, if each of their rules was timed.
+
+    Extrapolated from readings at two or more |A|, linearly in |A| between them.
+    """
+    figures = [FIGURES[name] for name in ("figure2", "figure3", "figure5")]
+    if not {r.rule for r in readings} >= {spec.rule for figure in figures for spec in figure.rules}:
         return {}
-    return {"whole_job_seconds": whole_job(readings, machine.cores())}
+    cores = machine.cores()
+    job = {"updates": sum(figure.updates for figure in figures), "cores": cores}
+    per_update = ("sweep", "numpy_side_by_side", "numpy_one_run")
+    total = dict.fromkeys(("sweep", "compilation", *per_update[1:]), 0.0)
+    for figure in figures:
+        each = figure.updates // len(figure.rules) // len(figure.actions)
+        for spec in figure.rules:
+            at = sorted((r for r in readings if r.rule == spec.rule), key=lambda r: r.num_actions)
+            sizes = [r.num_actions for r in at]
+            sum_of = lambda values: float(np.interp(figure.actions, sizes, values).sum())  # noqa: B023
+            total["compilation"] += sum_of([r.compile_seconds for r in at])
+            for key in per_update:
+                total[key] += 1e-9 * each * sum_of([getattr(r, f"{key}_ns") for r in at])
+    seconds = {key: value / cores for key, value in total.items()}
+    return {"whole_job_seconds": {**job, **seconds}}
 
 
 def show(readings: Sequence[Reading]) -> None:

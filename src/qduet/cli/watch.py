@@ -107,13 +107,11 @@ def weights_of(args: argparse.Namespace) -> Path:
         raise InputError(f"{args.source} has no run with seed {seed}; its seeds: {known}")
     path = weights.path_of(args.source, agent, seed)
     if not path.is_file():
+        if not trained.finished:
+            raise InputError(f"{args.source} is unfinished: continue it, weights come at the end")
         raise InputError(
-            f"{args.source} is finished, but {path} is not there: put it back, train again in "
-            "another directory, or watch a recording (the repository has results/recordings/, and "
-            "no weights)"
-            if trained.finished
-            else f"{args.source} is unfinished, and weights are written at the end: continue it "
-            "with its qduet train command"
+            f"{args.source} is finished, but {path} is not there: put it back, or watch a "
+            "recording (the repository has results/recordings/, and no weights)"
         )
     return path
 

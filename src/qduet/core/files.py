@@ -163,22 +163,14 @@ def first_difference(stored: str, wanted: str) -> str:
         if there.get(name) != here.get(name) and name in _FINGERPRINTS:
             return f"{_FINGERPRINTS[name]} has changed since"
         if there.get(name) != here.get(name):
-            return _describe(name, there.get(name), here.get(name))
+            return f"{name} is {there.get(name)} there, {here.get(name)} here"
     return "in their order"
 
 
-def _describe(name: str, there: Any, here: Any) -> str:
-    """A setting with both of its values; of two long lists, the first entry that differs."""
-    lists = [value for value in (there, here) if isinstance(value, list)]
-    if len(lists) == 2 and max(map(len, lists)) > 8:
-        if len(there) != len(here):
-            return f"{name} has {len(there)} entries there, {len(here)} here"
-        first = next(i for i, (a, b) in enumerate(zip(there, here, strict=True)) if a != b)
-        name, there, here = f"{name}[{first}]", there[first], here[first]
-    return f"{name} is {there} there, {here} here"
-
-
 def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    """Nested settings by dotted names; the entries of a long list have names of their own."""
+    if isinstance(value, list) and len(value) > 8:
+        value = {str(i): item for i, item in enumerate(value)}
     if not isinstance(value, dict):
         return {prefix: value}
     pairs = [_flat(item, f"{prefix}.{key}" if prefix else key) for key, item in value.items()]
