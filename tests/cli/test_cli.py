@@ -83,7 +83,7 @@ def test_two_at_once_do_no_harm(reproduced, tmp_path):
 
 def test_interrupting_says_how_to_continue(tmp_path):
     process = subprocess.Popen(
-        command("reproduce", "figure5", "--out", str(tmp_path)),
+        [sys.executable, "-m", "qduet", "reproduce", "figure5", "--out", str(tmp_path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

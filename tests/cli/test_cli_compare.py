@@ -12,7 +12,9 @@ from pages import read
 
 from qduet.cli import main
 from qduet.results import runs
-from qduet.results.comparison import Collection, Curves, Resampling, summarise
+from qduet.results.by_game import Resampling
+from qduet.results.collect import Collection, Curves
+from qduet.results.comparison import summarise
 from qduet.show.charts.comparison import comparison_charts, learning_curves
 from qduet.show.figures import draw
 
@@ -206,8 +208,3 @@ def test_a_table_whose_reader_has_gone_is_141(tmp_path):
     process.stderr.close()
     assert process.wait(timeout=120) == 141
     assert errors == b""
-
-
-def test_runs_below_runs_are_noted(tmp_path, capsys):
-    write(tmp_path / "more")
-    assert "Note: Only the runs of" in answer(capsys, write(tmp_path), "--resamples", "100")

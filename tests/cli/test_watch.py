@@ -140,11 +140,4 @@ def test_missing_weights_of_finished_and_unfinished_runs(directory, tmp_path, re
     found = runs.load(directory)
     rows = [{"game": "Freeway", "agent": "rdq", "seed": 3, "step": 0}]
     runs.write(tmp_path, found.config, rows)
-    refused(["watch", str(tmp_path)], "is unfinished, and weights are written at the end")
-
-
-def test_a_recording_in_a_directory_is_to_be_named(directory, tmp_path, capsys, refused):
-    (tmp_path / "a.json").write_text("{}")
-    refused(["watch", str(tmp_path)], "holds no training runs")
-    told = watch(capsys, directory, "--frames", 8, "--out", tmp_path)
-    refused(["watch", str(tmp_path)], f"name the file, for example {told['json']}")
+    refused(["watch", str(tmp_path)], "is unfinished: continue it")

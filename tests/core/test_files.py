@@ -36,10 +36,9 @@ def test_a_program_is_named_only_if_nothing_else_differs():
 def test_of_long_lists_the_first_difference_is_named():
     told = lambda *lists: files.first_difference(*(json.dumps({"x": each}) for each in lists))
     long = list(range(61))
-    assert told(long, [*long[:14], -1, *long[15:]]) == "x[14] is 14 there, -1 here"
-    assert told(long, long[:2]) == "x has 61 entries there, 2 here"
+    assert told(long, [*long[:14], -1, *long[15:]]) == "x.14 is 14 there, -1 here"
     assert told([1, 2], [1, 3]) == "x is [1, 2] there, [1, 3] here"
-    assert told(long, None).endswith("60] there, None here")
+    assert told(long[:50], long) == "x.50 is None there, 50 here"
 
 
 def test_a_curves_file_comes_back_as_it_was(curves_file):
@@ -132,7 +131,7 @@ def test_a_full_disk_leaves_what_was_there(curves_file, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(InputError, match=r"cannot write .*No space left on device; free space or"):
+    with pytest.raises(InputError, match=r"cannot write .*No space left on device; choose another"):
         files.write_arrays(curves_file, {"x": np.zeros(3)}, SETTINGS)
     assert curves_file.read_bytes() == before
     assert [path.name for path in curves_file.parent.iterdir()] == ["curves.npz"]
@@ -155,7 +154,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path):
 
 def test_a_file_in_the_way_is_told(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="a part of that path is a file, not a directory"):
+    with pytest.raises(InputError, match=r"cannot write .*: (File exists|Not a directory)"):
         files.check_writable(tmp_path / "file")
 
 

@@ -182,4 +182,4 @@ def test_a_reward_that_cannot_be_kept_is_not_recorded(small, reward, told):
 @pytest.mark.parametrize("name", ["./mine.py", ".mine", ""])
 def test_what_is_no_modules_name_is_not_imported(name, capsys):
     assert main(["--import", name, "train", "rdq", "Mine-v0"]) == 2
-    assert "that is no module's name" in capsys.readouterr().err
+    assert "give a module's name as in Python" in capsys.readouterr().err

@@ -8,7 +8,7 @@ import pytest
 import scipy.stats
 
 from qduet.paper.certificate import Certificate, certify
-from qduet.paper.claims import Claim, _more_efficient, _no_clear_winner
+from qduet.paper.claims import Claim, _efficiency, _winners
 from qduet.results import published, runs
 
 MILLION = planted.MILLION
@@ -79,9 +79,9 @@ def test_more_efficient_only_if_ahead_in_every_game(shift, games, verdict, ahead
         there = game in published.GAMES[:games]
         return np.arange(30) % 5 + shift * (agent == "rdq") if there else None
 
-    claim = _more_efficient(samples, samples)
-    assert claim.verdict == verdict
-    assert f"of {games} games, RDQ ahead in {ahead}" in claim.ours
+    evidence, judged = _efficiency(samples)
+    assert judged == verdict
+    assert f"of {games} games, RDQ ahead in {ahead}" in evidence
 
 
 def test_our_evidence_is_of_our_runs_and_theirs_of_the_published(tmp_path, generator):
@@ -139,7 +139,7 @@ def test_one_agent_ahead_everywhere_is_a_clear_winner(tmp_path, generator):
 def test_neither_is_superior_if_each_is_ahead_somewhere(dueling, dqn, verdict):
     ahead = {"dueling_dqn": published.GAMES[:dueling], "dqn": published.GAMES[5 - dqn :]}
     samples = lambda game, agent: np.arange(30) % 5 + 9.0 * (game in ahead[agent])
-    assert _no_clear_winner(samples, samples).verdict == verdict
+    assert _winners(samples)[1] == verdict
 
 
 def test_a_million_steps_say_nothing_of_ten(tmp_path, generator):

@@ -9,8 +9,9 @@ from scipy import stats as scipy_stats
 
 from qduet.core.errors import InputError
 from qduet.results import compare, published, runs
-from qduet.results.comparison import Resampling, collect, normalised, sources, summarise
-from qduet.results.comparison.by_game import area
+from qduet.results.by_game import Resampling, area
+from qduet.results.collect import collect, sources
+from qduet.results.comparison import normalised, summarise
 
 FAST = Resampling(resamples=100)
 AGENT = {"w": 1.0, "c": 0.0, "beta": 1e-3, "learning_rate": 2.5e-4}

@@ -126,16 +126,6 @@ def test_runs_further_down_are_named(tmp_path):
     with pytest.raises(InputError, match=told):
         runs.find([tmp_path])
     assert runs.find([tmp_path / "a"]) == [tmp_path / "a/x", tmp_path / "a/z"]
-    assert runs.note_on_runs_below(tmp_path) is None
-
-
-@pytest.mark.parametrize("place", ["x", "x/y"])
-def test_runs_below_runs_are_left_out_and_that_is_told(tmp_path, place):
-    runs.write(tmp_path, CONFIG, ROWS)
-    assert runs.note_on_runs_below(tmp_path) is None
-    runs.write(tmp_path / place, CONFIG, ROWS)
-    assert runs.find([tmp_path]) == [tmp_path]
-    assert f"{tmp_path / place} are left out" in runs.note_on_runs_below(tmp_path)
 
 
 def test_a_job_that_is_writing_is_given_a_moment(tmp_path, monkeypatch):

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from docs_tables.cells import NOT_YET
+from qduet.core.tables import Table
 from qduet.deep.agents import PROTOCOLS, make_agent
 from qduet.paper.agreement import Cell, holm_among, measure
-from qduet.paper.certificate_tables import NOT_YET, Table
 from qduet.paper.claims import signed
 from qduet.results import published
 from qduet.results.published import AGENT_NAMES, title

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from docs_tables.cells import NOT_YET, all_cells_table
 from docs_tables.protocols import (
     Shift,
     ablation_table,
@@ -18,13 +19,11 @@ from docs_tables.protocols import (
 )
 from docs_tables.values import published_table, values_table
 from qduet import stats
+from qduet.core.tables import Table
 from qduet.paper.admission import admit, check_complete
 from qduet.paper.agreement import Cell, compare_cells
 from qduet.paper.certificate import Certificate, certify
 from qduet.paper.certificate_tables import (
-    NOT_YET,
-    Table,
-    all_cells_table,
     claims_table,
     sentences,
     sources_table,

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from docs_tables.cells import NOT_YET
+from qduet.core.tables import Table
 from qduet.paper.agreement import measure
-from qduet.paper.certificate_tables import NOT_YET, Table
 from qduet.paper.claims import signed
 from qduet.results import published
 from qduet.results.published import AGENT_NAMES, title

@@ -24,6 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from qduet.core.errors import InputError, unknown_name
+from qduet.core.tables import Table
 from qduet.deep.agents import AGENTS, make_agent
 from qduet.deep.networks import Params
 from qduet.deep.replay import STRIDE
@@ -209,28 +210,26 @@ def summary(readings: Iterable[Reading]) -> dict[str, Any]:
 
 def show(readings: Iterable[Reading]) -> None:
     """A table with a line for each game."""
-    from rich.console import Console
-    from rich.table import Table
-
     taken = list(readings)
-    table = Table(title=jax.devices()[0].device_kind, box=None, padding=(0, 2, 0, 0))
-    table.add_column("game", no_wrap=True)
-    names = ("runs", "µs/iteration", "frames/s", "floor", "compile", "evaluation", "whole")
-    for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
+    headings = ("game", "runs", "µs/iteration", "frames/s", "floor", "compile", "evaluation",
+                "whole")  # fmt: skip
+    rows = []
     for r in taken:
-        whole = f"{r.whole_minutes:,.1f} min" if r.whole_minutes < 600 else _hours(r.whole_minutes)
-        table.add_row(
-            title(r.game),
-            f"{r.runs}",
-            f"{r.us_per_iteration:,.0f}",
-            f"{r.frames_per_second:,.0f}",
-            f"{r.floor_share:.0%}",
-            f"{r.compile_seconds:.1f} s",
-            f"{r.evaluation_seconds:.1f} s",
-            whole,
+        minutes = r.whole_minutes
+        whole = f"{minutes:,.1f} min" if minutes < 600 else f"{minutes / 60:,.0f} h"
+        rows.append(
+            (
+                title(r.game),
+                f"{r.runs}",
+                f"{r.us_per_iteration:,.0f}",
+                f"{r.frames_per_second:,.0f}",
+                f"{r.floor_share:.0%}",
+                f"{r.compile_seconds:.1f} s",
+                f"{r.evaluation_seconds:.1f} s",
+                whole,
+            )
         )
-    Console().print(table)
+    Table(jax.devices()[0].device_kind, headings, rows).show()
     one = taken[0]
     print(
         f"floor: time of an iteration's memory traffic ({one.bytes_per_iteration / 1e6:,.0f} MB in "
@@ -239,7 +238,3 @@ def show(readings: Iterable[Reading]) -> None:
         f"better play lasts longer\nwhole: {RUNS} runs × {STEPS:,} steps with {EVALUATIONS} "
         f"evaluations of {EPISODES:,} episodes, extrapolated"
     )
-
-
-def _hours(minutes: float) -> str:
-    return f"{minutes / 60:,.0f} h"

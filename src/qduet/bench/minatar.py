@@ -7,13 +7,14 @@ process. Each reading is the best of three.
 
 import argparse
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from qduet.core.errors import unknown_name
+from qduet.core.tables import Table
 from qduet.minatar.conformance import ports
 from qduet.minatar.registry import GAMES, make
 from qduet.results import published
@@ -179,65 +180,22 @@ def original_reading(game: str, seconds: float) -> Reading:
     return Reading("minatar", version, "dense", game, 1, best, None)
 
 
-def show(readings: Iterable[Reading]) -> None:
+def show(readings: Sequence[Reading]) -> None:
     """Prints a table with a line for each game and batch, in thousands of steps per second."""
-    from rich.console import Console
-    from rich.table import Table
-
-    columns = {
-        "packed": "qduet packed",
-        "dense": "qduet dense",
-        "gymnax": "gymnax dense",
-        "pgx": "pgx dense",
-        "original": "minatar dense",
-    }
-    title = f"thousand steps per second, {jax.devices()[0].device_kind}"
-    table = Table(title=title, box=None, padding=(0, 2, 0, 0))
-    table.add_column("game", no_wrap=True)
-    for name in ("batch", *columns, "ratio", "compile"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for row in rows(readings):
-        speeds = [row.speeds.get(name) for name in columns.values()]
-        shown = [f"{speed / 1000:,.0f}" if speed else "absent" for speed in speeds]
-        ratio = f"{row.ratio:.1f}×" if row.ratio else ""
-        table.add_row(
-            published.title(row.game),
-            f"{row.batch:,}",
-            *shown,
-            ratio,
-            f"{row.compile_seconds:.1f} s",
-        )
-    Console().print(table)
-    print("packed, dense: ours; original: one game; ratio: packed to the faster of gymnax and pgx")
-
-
-class Row(NamedTuple):
-    """One line of the table: the readings of one game and batch."""
-
-    game: str
-    batch: int
-    speeds: dict[str, float]
-    """Steps per second by ``qduet packed`` and so on; the original's one game is in every row."""
-    ratio: float | None
-    """Ours packed over the faster of gymnax and pgx; None if neither is installed."""
-    compile_seconds: float
-    """The longer of our two."""
-
-
-def rows(readings: Iterable[Reading]) -> list[Row]:
-    """One row for each game and batch."""
-    readings = list(readings)
-    result = []
+    names = ("qduet packed", "qduet dense", "gymnax dense", "pgx dense", "minatar dense")
+    rows = []
     for game, batch in dict.fromkeys((r.game, r.batch) for r in readings if r.compile_seconds):
         of_game = [r for r in readings if r.game == game]
         in_row = [r for r in of_game if r.batch == batch or not r.compile_seconds]
-        speeds = {
-            f"{r.implementation} {r.observation}": r.steps_per_second
-            for r in in_row
-            if r.steps_per_second
-        }
-        others = [speeds[name] for name in ("gymnax dense", "pgx dense") if name in speeds]
-        ratio = speeds["qduet packed"] / max(others) if others else None
-        compiling = [r.compile_seconds or 0.0 for r in in_row if r.implementation == "qduet"]
-        result.append(Row(game, batch, speeds, ratio, max(compiling)))
-    return result
+        speeds = {f"{r.implementation} {r.observation}": r.steps_per_second or 0.0 for r in in_row}
+        fastest = max(speeds.get(name, 0.0) for name in ("gymnax dense", "pgx dense"))
+        ratio = f"{speeds['qduet packed'] / fastest:.1f}×" if fastest else "–"
+        compiling = max(r.compile_seconds or 0.0 for r in in_row if r.implementation == "qduet")
+        shown = [f"{speeds[name] / 1000:,.0f}" if speeds.get(name) else "–" for name in names]
+        rows.append((published.title(game), f"{batch:,}", *shown, ratio, f"{compiling:.1f} s"))
+    title = f"thousand steps per second, {jax.devices()[0].device_kind}"
+    Table(title, ("game", "batch", *names, "ratio", "compile"), rows).show()
+    print(
+        "qduet: ours; minatar: the original, one game; –: not installed; ratio: ours packed to the"
+    )
+    print("faster of gymnax and pgx; compile: the longer of our two")

@@ -23,6 +23,7 @@ import numpy as np
 from qduet.bench import restatement
 from qduet.core import machine
 from qduet.core.errors import InputError, unknown_name
+from qduet.core.tables import Table
 from qduet.paper.figures import FIGURES
 from qduet.tabular.experience import World, draw_seed, trajectory
 from qduet.tabular.mdp import MDP, four_state, uniform_policy
@@ -31,8 +32,6 @@ from qduet.tabular.sweeps import error_targets, sweep
 
 DESCRIPTION = "updates per second of the tabular rules, against NumPy (default)"
 
-_PAPER = ("figure2", "figure3", "figure5")
-"""The figures whose whole cost is extrapolated."""
 STEPS = 20_000
 """Environment steps of a timed run."""
 STEP_SIZES = np.array(FIGURES["figure5"].step_sizes)
@@ -59,17 +58,6 @@ class Reading(NamedTuple):
     """Between NumPy's final errors and the sweep's, in percentage points, α < 0.4."""
 
 
-class WholeJob(NamedTuple):
-    """Figures 2, 3 and 5 at the full protocol, extrapolated from the readings; in seconds."""
-
-    updates: int
-    cores: int
-    sweep: float
-    compilation: float
-    numpy_side_by_side: float
-    numpy_one_run: float
-
-
 def add_arguments(parser: Any) -> None:
     """The options of this section."""
     parser.add_argument("--rules", nargs="+", metavar="RULE", help="default: all nine")
@@ -82,8 +70,6 @@ def measure(args: argparse.Namespace) -> Iterator[Reading]:
     for name in names:
         if name not in RULES:
             raise unknown_name("rule", name, RULES)
-    if args.trials < 1:
-        raise InputError(f"--trials must be at least 1; it is {args.trials}")
     if jax.default_backend() != "cpu":
         raise InputError("--tabular times the CPU; set JAX_PLATFORMS=cpu")
     for name in names:
@@ -153,49 +139,43 @@ def _numpy(mdp: MDP, name: str, alphas: np.ndarray, steps: int) -> tuple[float, 
     return 1e9 * seconds / (alphas.size * steps), errors
 
 
-def whole_job(readings: Sequence[Reading], cores: int) -> WholeJob:
-    """Extrapolates from readings at two or more |A|, linearly in |A| between them."""
-    sizes = sorted({r.num_actions for r in readings})
-    by_key = {(r.rule, r.num_actions): r for r in readings}
-    total = dict.fromkeys(("sweep", "compilation", "numpy_side_by_side", "numpy_one_run"), 0.0)
-    updates = 0
-    for figure in (FIGURES[name] for name in _PAPER):
+def summary(readings: Sequence[Reading]) -> dict[str, Any]:
+    """Figures 2, 3 and 5 at the full protocol, in seconds, if each of their rules was timed.
+
+    Extrapolated from readings at two or more |A|, linearly in |A| between them.
+    """
+    figures = [FIGURES[name] for name in ("figure2", "figure3", "figure5")]
+    if not {r.rule for r in readings} >= {spec.rule for figure in figures for spec in figure.rules}:
+        return {}
+    cores = machine.cores()
+    job = {"updates": sum(figure.updates for figure in figures), "cores": cores}
+    per_update = ("sweep", "numpy_side_by_side", "numpy_one_run")
+    total = dict.fromkeys(("sweep", "compilation", *per_update[1:]), 0.0)
+    for figure in figures:
         each = figure.updates // len(figure.rules) // len(figure.actions)
         for spec in figure.rules:
-            at = [by_key[spec.rule, size] for size in sizes]
-            for num_actions in figure.actions:
-                between = lambda values: float(np.interp(num_actions, sizes, values))  # noqa: B023
-                updates += each
-                total["sweep"] += 1e-9 * each * between([r.sweep_ns for r in at])
-                total["compilation"] += between([r.compile_seconds for r in at])
-                for key in ("numpy_side_by_side", "numpy_one_run"):
-                    total[key] += 1e-9 * each * between([getattr(r, f"{key}_ns") for r in at])
-    return WholeJob(updates, cores, **{key: seconds / cores for key, seconds in total.items()})
-
-
-def summary(readings: Sequence[Reading]) -> dict[str, Any]:
-    """The whole job, for the JSON document, if every rule of the figures was timed."""
-    timed = {r.rule for r in readings}
-    if not timed >= {spec.rule for name in _PAPER for spec in FIGURES[name].rules}:
-        return {}
-    return {"whole_job_seconds": whole_job(readings, machine.cores())._asdict()}
+            at = sorted((r for r in readings if r.rule == spec.rule), key=lambda r: r.num_actions)
+            sizes = [r.num_actions for r in at]
+            sum_of = lambda values: float(np.interp(figure.actions, sizes, values).sum())  # noqa: B023
+            total["compilation"] += sum_of([r.compile_seconds for r in at])
+            for key in per_update:
+                total[key] += 1e-9 * each * sum_of([getattr(r, f"{key}_ns") for r in at])
+    seconds = {key: value / cores for key, value in total.items()}
+    return {"whole_job_seconds": {**job, **seconds}}
 
 
 def show(readings: Sequence[Reading]) -> None:
     """Prints the readings as a table, and the whole job."""
-    print(
-        f"61 step sizes × {STEPS:,} steps on {machine.cores()} cores; ns are CPU time of one update"
-    )
-    print(f"{'':15}{'':>4}{'updates/s':>14}{'sweep':>9}{'NumPy ×61':>15}{'NumPy ×1':>19}")
-    print(
-        f"{'rule':15}{'|A|':>4}{'(wall)':>14}{'ns':>9}{'ns':>8}{'ratio':>7}{'ns':>11}{'ratio':>8}"
-    )
+    headings = ("rule", "|A|", "updates/s (wall)", "sweep, ns", "NumPy ×61, ns", "ratio",
+                "NumPy ×1, ns", "ratio")  # fmt: skip
+    rows = []
     for r in readings:
-        print(
-            f"{r.rule:15}{r.num_actions:4}{r.updates_per_second:14,.0f}{r.sweep_ns:9.2f}"
-            f"{r.numpy_side_by_side_ns:8,.0f}{r.numpy_side_by_side_ns / r.sweep_ns:7,.0f}"
-            f"{r.numpy_one_run_ns:11,.0f}{r.numpy_one_run_ns / r.sweep_ns:8,.0f}"
-        )
+        numbers = [f"{r.num_actions}", f"{r.updates_per_second:,.0f}", f"{r.sweep_ns:.2f}"]
+        for ns in (r.numpy_side_by_side_ns, r.numpy_one_run_ns):
+            numbers += [f"{ns:,.0f}", f"{ns / r.sweep_ns:,.0f}"]
+        rows.append((r.rule, *numbers))
+    setting = f"61 step sizes × {STEPS:,} steps on {machine.cores()} cores"
+    Table(f"{setting}; ns are CPU time of one update", headings, rows).show()
     worst = max(r.largest_difference for r in readings)
     print("NumPy ×61: all step sizes in each operation; ×1: one run, an update at a time.")
     print(f"Its final errors differ from the sweep's by at most {worst:.4f} points.")

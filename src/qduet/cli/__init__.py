@@ -38,9 +38,6 @@ COMMANDS: dict[str, str] = {
 }
 """Each subcommand and the line that ``qduet --help`` shows for it."""
 
-RESUMABLE = {"reproduce", "train"}
-"""Subcommands that keep what they have finished, and go on from there when run again."""
-
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line, and that accepts no abbreviated options."""
@@ -51,12 +48,6 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Prints `message` in one line and exits with code 2."""
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
-
-
-def _overview() -> str:
-    width = max(map(len, COMMANDS), default=0)
-    rows = [f"  {name:{width}}  {line}" for name, line in COMMANDS.items()]
-    return "\n".join(["commands:", *rows, "", "qduet COMMAND --help describes one of them."])
 
 
 def _command_parser(name: str) -> Parser:
@@ -79,10 +70,8 @@ def _import(modules: Sequence[str]) -> None:
         sys.path.insert(0, os.getcwd())
     for name in modules:
         try:
-            if not all(part.isidentifier() for part in name.split(".")):
-                raise ImportError("that is no module's name")
             importlib.import_module(name)
-        except ImportError as error:
+        except (ImportError, TypeError, ValueError) as error:
             raise InputError(
                 f"--import {name}: {error}; give a module's name as in Python (my_game for "
                 "my_game.py here)"
@@ -90,10 +79,11 @@ def _import(modules: Sequence[str]) -> None:
 
 
 def _top_parser() -> Parser:
+    commands = "\n".join(f"  {name:11}  {line}" for name, line in COMMANDS.items())
     parser = Parser(
         prog="qduet",
         description="TD methods that learn two value functions together.",
-        epilog=_overview(),
+        epilog=f"commands:\n{commands}\n\nqduet COMMAND --help describes one of them.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"qduet {qduet.__version__}")
@@ -128,28 +118,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refuse(top.command, str(error))
     except KeyboardInterrupt:
         kept = "; what was finished is kept, run the same command again to continue"
-        after = kept if top.command in RESUMABLE else ""
-        print(f"\nqduet {top.command}: interrupted{after}", file=sys.stderr)
+        told = kept if top.command in ("reproduce", "train") else ""
+        print(f"\nqduet {top.command}: interrupted{told}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         _discard_output()
         return 141
     except OSError as error:
-        if error.errno == errno.ENAMETOOLONG:
-            return _refuse(top.command, f"{error.filename}: {error.strerror}; give a shorter one")
-        if error.errno != errno.ENOSPC or error.filename is not None:
+        if error.errno not in (errno.ENAMETOOLONG, errno.ENOSPC):
             raise
         _discard_output()
-        return _refuse(top.command, f"cannot write the output: {error.strerror}; free some")
+        return _refuse(top.command, str(error))
     except (MemoryError, RuntimeError) as error:
         if not out_of_memory(error):
             raise
         reason = str(error).splitlines()[0] if str(error) else "no more is left"
         return _refuse(top.command, f"not enough memory ({reason}); ask for less at once")
-    except SystemExit as error:
-        if isinstance(error.__context__, BrokenPipeError):  # rich turns one into an exit
-            return 141
-        raise
 
 
 def _refuse(name: str, message: str) -> int:

@@ -1,16 +1,14 @@
 """``qduet certify``: our runs against the published scores; exit code 1 if something differs."""
 
 import argparse
-import sys
 from pathlib import Path
 
 from qduet.cli.options import add_json, nonempty_path, print_json, whole
 from qduet.core.errors import InputError
 from qduet.core.files import write_atomically
-from qduet.paper.certificate import Certificate, as_document, certify
+from qduet.paper.certificate import as_document, certify
 from qduet.paper.certificate_tables import certificate_tables, explanation, markdown, sentences
 from qduet.paper.claims import CORRECTED, FAILS, HOLDS, UNDECIDED
-from qduet.results.runs import note_on_runs_below
 
 EXAMPLE = """qduet certify results/figure6
 qduet certify out/breakout out/freeway --at 1_000_000 --markdown certificate.md
@@ -34,25 +32,22 @@ COLOURS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "directories",
         nargs="+",
         type=nonempty_path,
         metavar="DIR",
         help="of qduet train --protocol reference, one per game, or one that holds several",
     )
-    parser.add_argument(
-        "--at", type=whole(1), metavar="STEP", help="compare at this step (default: the last one)"
-    )
-    parser.add_argument(
+    add("--at", type=whole(1), metavar="STEP", help="compare at this step (default: the last one)")
+    add(
         "--reproduced",
         type=nonempty_path,
         metavar="DIR",
         help="of qduet reproduce, for the claims on tables and theory (default: out, if it exists)",
     )
-    parser.add_argument(
-        "--markdown", type=nonempty_path, metavar="FILE", help="write it there as well"
-    )
+    add("--markdown", type=nonempty_path, metavar="FILE", help="write it there as well")
     add_json(parser)
     parser.epilog = f"{EXIT_CODES}\n\n{parser.epilog}"
 
@@ -63,34 +58,12 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--reproduced {args.reproduced}: there is no such directory")
     reproduced = args.reproduced or (Path("out") if Path("out").is_dir() else None)
     certificate = certify(args.directories, step=args.at, reproduced=reproduced)
-    for note in filter(None, map(note_on_runs_below, args.directories)):
-        print(f"qduet certify: {note}", file=sys.stderr)
     if args.markdown is not None:
         write_atomically(args.markdown, markdown(certificate).encode())
     if args.json:
         print_json(as_document(certificate))
     else:
-        _print(certificate)
+        for table in certificate_tables(certificate):
+            table.show(COLOURS)
+        print("\n".join([explanation(), *sentences(certificate)]))
     return 1 if certificate.differs else 0
-
-
-def _print(certificate: Certificate) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    console = Console(width=None if sys.stdout.isatty() else 150, highlight=False)
-    for content in certificate_tables(certificate):
-        table = Table(box=SIMPLE_HEAD, pad_edge=False, title=content.title, title_justify="left")
-        for heading in content.headings:
-            table.add_column(heading)
-        for row in content.rows:
-            *others, last = row
-            colour = COLOURS.get(last)
-            shown = f"[{colour}]{last}[/]" if colour else escape(last)
-            table.add_row(*map(escape, others), shown)
-        console.print(table)
-    console.print(explanation(), style="dim")
-    for line in sentences(certificate):
-        console.print(line)

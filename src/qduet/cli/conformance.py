@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from qduet.cli.options import add_json, print_json, whole
 from qduet.core.errors import unknown_name
+from qduet.core.tables import Table
 from qduet.results.published import title
 
 if TYPE_CHECKING:
@@ -88,21 +89,7 @@ def document(port: "Port", findings: "list[Finding]", args: argparse.Namespace) 
 
 def show(port: "Port", findings: "list[Finding]") -> None:
     """A table with one line for each rule of each game."""
-    from rich.console import Console
-    from rich.table import Table
-
     colours = {"conforms": "green", "differs": "bold red", "not checked": "dim"}
-    table = Table(title=f"{port.name} {port.version} against the original MinAtar")
-    for column in ("game", "rule", "verdict", "evidence"):
-        table.add_column(column, overflow="fold")
-    game = ""
-    for finding in findings:
-        if finding.game != game:
-            table.add_section()
-        name = "" if finding.game == game else title(finding.game)
-        game = finding.game
-        table.add_row(
-            name, finding.rule, f"[{colours[finding.verdict]}]{finding.verdict}[/]",
-            finding.evidence.replace("[", r"\["),
-        )  # fmt: skip
-    Console().print(table)
+    rows = [(title(f.game), f.rule, str(f.verdict), f.evidence) for f in findings]
+    heading = f"{port.name} {port.version} against the original MinAtar"
+    Table(heading, ("game", "rule", "verdict", "evidence"), rows).show(colours)

@@ -5,39 +5,26 @@ import contextlib
 import math
 import sys
 from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
 from qduet.core.files import to_json
 
-LARGEST = 2**63 - 1
-"""The largest integer of NumPy and jax."""
 
-
-def whole(minimum: int, maximum: int = LARGEST) -> Callable[[str], int]:
+def whole(minimum: int, maximum: int = 2**63 - 1) -> Callable[[str], int]:
     """An integer of at least `minimum`; ``20_000`` and ``2e4`` are both fine."""
 
     def parse(text: str) -> int:
-        value = _integer(text)
-        if value is not None and value > maximum:
-            raise argparse.ArgumentTypeError(f"'{text}' is more than {maximum:,}")
-        if value is None or value < minimum:
-            raise argparse.ArgumentTypeError(
-                f"'{text}' is not a whole number of at least {minimum}"
-            )
-        return value
+        with contextlib.suppress(InvalidOperation):
+            value = Decimal(text)
+            if value > maximum:
+                raise argparse.ArgumentTypeError(f"'{text}' is more than {maximum:,}")
+            if value >= minimum and value == value.to_integral_value():
+                return int(value)
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number of at least {minimum}")
 
     return parse
-
-
-def _integer(text: str) -> int | None:
-    """The integer that `text` stands for, exactly; None if it is not one."""
-    with contextlib.suppress(ValueError):
-        return int(text)
-    with contextlib.suppress(ValueError, OverflowError):
-        value = float(text)
-        return int(value) if value.is_integer() else None
-    return None
 
 
 def real(

@@ -11,9 +11,6 @@ from qduet.core.files import write_atomically
 EXAMPLE = """qduet report                          # of out/ and results/, into report.html
 qduet report my_runs/ -o mine.html"""
 
-DEFAULT = (Path("out"), Path("results"))
-"""The directories that are read if none is given."""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
@@ -38,7 +35,9 @@ def run(args: argparse.Namespace) -> int:
     """Writes the page and says where it is."""
     from qduet.show.report import build
 
-    directories = args.directories or [path for path in DEFAULT if path.is_dir()]
+    directories = args.directories or [
+        path for path in map(Path, ("out", "results")) if path.is_dir()
+    ]
     if not directories:
         raise InputError("there is no out/ or results/ here: give the directories of your results")
     if args.out.is_dir():

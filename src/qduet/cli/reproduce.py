@@ -1,19 +1,18 @@
 """``qduet reproduce``: the paper's figures, computed here."""
 
 import argparse
-import contextlib
 import dataclasses
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from qduet.cli.options import add_out, nonempty_path
+from qduet.cli.progress import progress
 from qduet.core.errors import unknown_name
 from qduet.core.files import check_settings, check_writable, to_json, write_atomically
 from qduet.core.provenance import provenance, versions
+from qduet.core.tables import Table
 from qduet.paper.figures import FIGURES
 from qduet.paper.findings import Finding, findings
 from qduet.results.published import GAMES
@@ -31,8 +30,6 @@ EXAMPLE = """qduet reproduce
 qduet reproduce figure5 --scale smoke --out /tmp/try
 qduet reproduce figure2 figure3 --protocol reference --out out-reference"""
 
-SCALES = ("paper", "smoke")
-
 THEORY = ("figure1", "figure4")
 """Figures of the theory, which are drawn without an experiment."""
 
@@ -46,22 +43,21 @@ DEEP_RESULTS = Path("results") / "figure6"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.add_argument(
-        "figures", nargs="*", metavar="FIGURE", help=f"of {', '.join(NAMES)}; all by default"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("figures", nargs="*", metavar="FIGURE", help=f"of {', '.join(NAMES)}; all by default")
+    add(
         "--scale",
-        choices=SCALES,
+        choices=("paper", "smoke"),
         default="paper",
         help="paper: the full tabular protocol (default); smoke: seconds, to see that it works",
     )
-    parser.add_argument(
+    add(
         "--protocol",
         choices=PROTOCOLS,
         default="paper",
         help="the paper as written (default), or what its released code does (docs/differences.md)",
     )
-    parser.add_argument(
+    add(
         "--deep-results",
         type=nonempty_path,
         metavar="DIR",
@@ -88,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
     check_settings(args.out / "settings.json", settings)
     started = time.perf_counter()
     found: list[Finding] = []
-    with _progress(chosen) as advance:
+    with progress(sum(figure.updates for figure in chosen), "updates") as advance:
         for figure in chosen:
             found += _reproduce(figure, args.out, advance, judged=scale == "full")
             if not sys.stderr.isatty():
@@ -100,12 +96,20 @@ def run(args: argparse.Namespace) -> int:
         save(draw(drawn), args.out / "figure4")
         chart.write(drawn, args.out / "figure4")
     if MINATAR in names:
-        _draw_minatar(deep, args.out)
+        from qduet.show.charts.figure6 import figure6_charts
+
+        for stem, drawn in figure6_charts(deep).items():
+            save(draw(drawn), args.out / stem)
+        shown = f"published scores of {len(GAMES)} games, runs of ours of {len(deep)} of them"
+        print(f"{MINATAR}: {shown}")
     seconds = time.perf_counter() - started
     log = {"figures": names, "seconds": round(seconds, 1), **provenance()}
     write_atomically(args.out / "last-run.json", to_json(log).encode())
     if found:
-        _report(found)
+        print("What the paper says of its figures, in these data (numbers in */summary.md):")
+    for finding in found:
+        mark = "holds         " if finding.holds else "DOES NOT HOLD "
+        print(f"  {mark}{finding.figure}: {finding.claim}")
     print(f"{seconds:.1f} s; figures (png, pdf, svg) and tables in {args.out}/")
     return 0
 
@@ -122,23 +126,15 @@ def _deep_runs(directory: Path | None) -> list[Runs]:
     return []
 
 
-def _draw_minatar(runs: list[Runs], out: Path) -> None:
-    from qduet.show.charts.figure6 import figure6_charts
-
-    for stem, drawn in figure6_charts(runs).items():
-        save(draw(drawn), out / stem)
-    print(f"{MINATAR}: published scores of {len(GAMES)} games, runs of ours of {len(runs)} of them")
-
-
 def _reproduce(
-    figure: TabularExperiment, out: Path, advance: Callable[[str, int, int], None], *, judged: bool
+    figure: TabularExperiment, out: Path, advance: Callable[[str, int], None], *, judged: bool
 ) -> list[Finding]:
     """Computes, summarises and draws one figure; if `judged`, tests what the paper says of it.
 
     A smoke run has too few seeds and steps to be judged.
     """
     results = run_experiment(
-        figure, out, on_progress=lambda actions, n: advance(figure.figure, actions, n)
+        figure, out, on_progress=lambda n, updates: advance(f"{figure.figure}, |A| = {n}", updates)
     )
     summary = summarise_all(results)
     found = findings(results, summary) if judged else []
@@ -151,75 +147,28 @@ def _reproduce(
 
 
 def _markdown(figure: TabularExperiment, summary: Summary, found: list[Finding]) -> str:
+    replication = "over seeds"
+    if figure.protocol != "paper":
+        replication += " (AUC: seeds and time points pooled, as the released code does)"
+    held_out = "AUC, step size chosen on the other half of the seeds"
+    paired = f"AUC − that of {first_rule(summary)} (paired, at these α)"
+    headings = ("|A|", "rule", "best α", "AUC", held_out, paired, "final error", "diverged runs")
+    columns = ("actions", "rule", "best_step_size", "auc", "auc_held_out", "auc_minus_first_rule",
+               "final_error", "diverged_runs")  # fmt: skip
+    text = lambda x: "–" if x is None else f"{x:.4f}" if isinstance(x, float) else str(x)
+    rows = [[text(row[name]) for name in columns] for row in table(summary)]
     lines = [
         f"# {figure.figure}: {figure.title}",
         "",
         f"{figure.seeds} seeds, {figure.steps:,} steps, {len(figure.step_sizes)} step sizes, "
         f"protocol={figure.protocol}. AUCs and errors in % of the initial error, ± the half-width "
-        f"of the 95 % interval {_replication(figure)}.",
+        f"of the 95 % interval {replication}.",
         "",
-        "| \\|A\\| | rule | best α | AUC | AUC, step size chosen on the other half of the seeds | "
-        f"AUC − that of {first_rule(summary)} (paired, at these α) | final error | diverged runs |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        Table("", headings, rows).markdown(),
     ]
-    for row in table(summary):
-        lines.append(
-            f"| {row['actions']} | {row['rule']} | {row['best_step_size']:.4f} | {row['auc']} | "
-            f"{row['auc_held_out'] or '–'} | {row['auc_minus_first_rule']} | "
-            f"{row['final_error']} | {row['diverged_runs']} |"
-        )
     if found:
         lines += ["", "## What the paper says of it", ""]
     for finding in found:
         verdict = "Holds" if finding.holds else "Does **not** hold"
         lines.append(f"- {verdict}: {finding.claim}. {finding.evidence}.")
     return "\n".join(lines) + "\n"
-
-
-def _replication(figure: TabularExperiment) -> str:
-    if figure.protocol == "paper":
-        return "over seeds"
-    return "over seeds (AUC: seeds and time points pooled, as the released code does)"
-
-
-def _report(found: list[Finding]) -> None:
-    print("What the paper says of its figures, in these data (numbers in */summary.md):")
-    for finding in found:
-        mark = "holds         " if finding.holds else "DOES NOT HOLD "
-        print(f"  {mark}{finding.figure}: {finding.claim}")
-
-
-@contextlib.contextmanager
-def _progress(chosen: list[TabularExperiment]) -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar on standard error: what runs, how far, how long still."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns: list[Any] = [
-        TextColumn("{task.description:22}"),
-        BarColumn(),
-        TextColumn("{task.percentage:3.0f} %"),
-        TextColumn("{task.fields[rate]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    ]
-    console = Console(stderr=True)
-    lock = threading.Lock()
-    with Progress(*columns, console=console, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task("starting", total=sum(f.updates for f in chosen), rate="")
-
-        def advance(figure: str, actions: int, updates: int) -> None:
-            with lock:
-                bar.update(task, advance=updates, description=f"{figure}, |A| = {actions}")
-                speed = bar.tasks[0].speed
-                if speed:
-                    bar.update(task, rate=f"{speed / 1e6:,.0f} M updates/s")
-
-        yield advance

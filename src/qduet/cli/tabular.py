@@ -19,39 +19,32 @@ qduet tabular q_learning --mdp FrozenLake-v1 --step-size 0.1 --epsilon 0.1 --jso
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.add_argument("rule", metavar="RULE", help=f"one of {', '.join(RULES)}")
-    parser.add_argument(
+    add = parser.add_argument
+    add("rule", metavar="RULE", help=f"one of {', '.join(RULES)}")
+    add(
         "--mdp",
         default="on-policy",
         help=f"{', '.join(FOUR_STATE)} (the paper's), or a toy-text id such as FrozenLake-v1 "
         "(default on-policy, for every rule)",
     )
-    parser.add_argument("--actions", type=whole(1), help="|A| of the paper's problems (default 18)")
-    parser.add_argument(
-        "--step-size", type=real(0, np.inf, open_below=True), default=0.1, help="α (default 0.1)"
-    )
-    parser.add_argument("--seeds", type=whole(1), default=100, help="trials (default 100)")
-    parser.add_argument("--steps", type=whole(1), default=20_000, help="(default 20000)")
-    parser.add_argument(
-        "--record-every", type=whole(1), default=100, help="steps between points (default 100)"
-    )
-    parser.add_argument(
-        "--discount", type=real(0, 1, open_above=True), help="γ; the problem's own by default"
-    )
-    parser.add_argument(
+    add("--actions", type=whole(1), help="|A| of the paper's problems (default 18)")
+    add("--step-size", type=real(0, np.inf, open_below=True), default=0.1, help="α (default 0.1)")
+    add("--seeds", type=whole(1), default=100, help="trials (default 100)")
+    add("--steps", type=whole(1), default=20_000, help="(default 20000)")
+    add("--record-every", type=whole(1), default=100, help="steps between points (default 100)")
+    add("--discount", type=real(0, 1, open_above=True), help="γ; the problem's own by default")
+    add(
         "--init-std",
         type=real(0, np.inf),
         help="V₀ and A₀ ~ N(0, std²); default 2 for dueling, else 0",
     )
-    parser.add_argument(
-        "--beta", type=real(0, 1, open_above=True), help="β of soft_rdq (default 0.001)"
-    )
-    parser.add_argument(
+    add("--beta", type=real(0, 1, open_above=True), help="β of soft_rdq (default 0.001)")
+    add(
         "--epsilon",
         type=real(0, 1),
         help="behave ε-greedily on the rule's own Q (default: uniform behaviour)",
     )
-    parser.add_argument("--float64", action="store_true", help="compute in double precision")
+    add("--float64", action="store_true", help="compute in double precision")
     add_json(parser)
 
 

@@ -1,10 +1,8 @@
 """``qduet theory``: every claim of the paper, checked; exit code 1 if one fails."""
 
 import argparse
-import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +10,10 @@ import numpy as np
 
 from qduet.cli.options import add_json, add_out, print_json, real, whole
 from qduet.cli.problems import named_mdp, refuse_actions
+from qduet.cli.progress import progress
 from qduet.core.files import check_writable, to_json, write_atomically
 from qduet.core.provenance import provenance
+from qduet.core.tables import Table
 from qduet.tabular.mdp import FOUR_STATE, optimum
 from qduet.theory.expected import TABLES
 from qduet.theory.problems import Problem, load_problem, problem_json, problem_of
@@ -32,28 +32,28 @@ LARGEST = 1_500
 """Spectra are computed for problems of at most so many values, |S| |A| + |S|."""
 
 
+COLOURS = {"yes": "green", "NO": "bold red"}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.add_argument(
-        "--mdps", type=whole(1), default=100, metavar="N", help="random MDPs (default 100)"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("--mdps", type=whole(1), default=100, metavar="N", help="random MDPs (default 100)")
+    add(
         "--mdp",
         metavar="NAME",
         help=f"one MDP instead: {', '.join(PROBLEMS)}, a toy-text id such as FrozenLake-v1, "
         "or a .json file that problem_json or a failed check wrote",
     )
-    parser.add_argument("--actions", type=whole(1), help="|A| of the named problems (default 18)")
-    parser.add_argument(
-        "--claim", action="append", metavar="NAME", help="only this one; may be repeated"
-    )
-    parser.add_argument(
+    add("--actions", type=whole(1), help="|A| of the named problems (default 18)")
+    add("--claim", action="append", metavar="NAME", help="only this one; may be repeated")
+    add(
         "--step-size",
         type=real(0, np.inf, open_below=True),
         default=0.1,
         help="α for the rates of --mdp (default 0.1)",
     )
-    parser.add_argument("--workers", type=whole(1), help="processes (default: one per core)")
+    add("--workers", type=whole(1), help="processes (default: one per core)")
     add_json(parser)
     add_out(parser, "for figures and theory.json (default: neither is written)")
 
@@ -68,8 +68,9 @@ def run(args: argparse.Namespace) -> int:
     if problem is not None:
         results = results_on(problem, args.claim)
     else:
-        with _progress(args.mdps) as advance:
-            results = run_suite(range(args.mdps), names, workers=args.workers, on_progress=advance)
+        with progress(args.mdps, "MDPs") as advance:
+            done = lambda count: advance("checking MDPs", count)
+            results = run_suite(range(args.mdps), names, workers=args.workers, on_progress=done)
     seconds = time.perf_counter() - started
     files = [
         _write_counterexample(result, result.problem, args.out)
@@ -84,7 +85,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(document)
     else:
-        _print(results, problem, rule_rows, args.step_size, seconds)
+        if problem is not None:
+            _print_rules(problem, rule_rows, args.step_size)
+        _print(results, seconds, problem)
         for path in files:
             print(f"counterexample written: qduet theory --mdp {path}")
     return 0 if all(result.holds for result in results) else 1
@@ -176,87 +179,49 @@ def _document(
     return document | ({"rules": rule_rows} if rule_rows else {})
 
 
-def _print(
-    results: list[Result],
-    problem: Problem | None,
-    rule_rows: list[dict[str, Any]],
-    step_size: float,
-    seconds: float,
-) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(width=None if sys.stdout.isatty() else 130, highlight=False)
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("claim", "paper", "statement", "holds"):
-        table.add_column(heading)
-    for heading in ("MDPs", "worst error", "margin"):
-        table.add_column(heading, justify="right", no_wrap=True)
+def _print(results: list[Result], seconds: float, problem: Problem | None) -> None:
+    headings = ("claim", "paper", "statement", "holds", "MDPs", "worst error", "margin")
+    rows = []
     for result in results:
-        claim, worst = CLAIMS[result.claim], result.worst.worst
-        holds = "[green]yes[/]" if result.holds else f"[bold red]NO[/] ({result.failures})"
-        table.add_row(
-            result.claim,
-            claim.where,
-            claim.statement + (f" (the paper: {claim.paper})" if claim.paper else ""),
-            holds,
-            f"{result.problems:,}",
-            f"{worst.error:.1e}",
-            "∞" if result.worst.margin == np.inf else f"×{result.worst.margin:.2g}",
+        claim, margin = CLAIMS[result.claim], result.worst.margin
+        rows.append(
+            (
+                result.claim,
+                claim.where,
+                claim.statement + (f" (the paper: {claim.paper})" if claim.paper else ""),
+                "yes" if result.holds else "NO",
+                f"{result.problems:,}" + (f" ({result.failures} fail)" if result.failures else ""),
+                f"{result.worst.worst.error:.1e}",
+                "∞" if margin == np.inf else f"×{margin:.2g}",
+            )
         )
-    console.print(table)
-    if problem is not None:
-        _print_rules(console, problem, rule_rows, step_size)
+    Table("", headings, rows).show(COLOURS)
     failed = sum(not result.holds for result in results)
     verdict = f"{failed} of {len(results)} claims FAIL" if failed else "every claim holds"
-    what = f"on {problem.mdp.name}" if problem else ""
-    console.print(f"{verdict} {what}".strip() + f" ({seconds:.1f} s)", markup=False)
+    on = f" on {problem.mdp.name}" if problem else ""
+    print(f"{verdict}{on} ({seconds:.1f} s)")
 
 
-def _print_rules(
-    console: Any, problem: Problem, rule_rows: list[dict[str, Any]], step_size: float
-) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.markup import escape
-    from rich.table import Table
-
+def _print_rules(problem: Problem, rule_rows: list[dict[str, Any]], step_size: float) -> None:
     mdp = problem.mdp
-    size = (
-        f"{escape(mdp.name)}: |S| = {mdp.num_states}, |A| = {mdp.num_actions}, γ = {mdp.discount:g}"
-    )
+    size = f"{mdp.name}: |S| = {mdp.num_states}, |A| = {mdp.num_actions}, γ = {mdp.discount:g}"
     if not rule_rows:
-        console.print(f"{size}: too large for spectra (more than {LARGEST:,} values)")
+        print(f"{size}: too large for spectra (more than {LARGEST:,} values)")
         return
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, title=f"{size}, α = {step_size:g}")
-    table.add_column("rule")
-    for heading in ("distance of its q to q_*", "slowest mode", "steps per e-fold", "stable"):
-        table.add_column(heading, justify="right")
-    for row in rule_rows:
-        table.add_row(
+    headings = ("rule", "distance of its q to q_*", "slowest mode", "steps per e-fold", "stable")
+    rows = [
+        (
             row["rule"],
             f"{row['distance_to_optimum']:.4g}",
             f"{row['slowest_mode']:.3g}",
             f"{row['steps_per_fold']:,.0f}" if row["stable"] else "∞",
-            "yes" if row["stable"] else "[bold red]NO[/]",
+            "yes" if row["stable"] else "NO",
         )
-    console.print(table)
+        for row in rule_rows
+    ]
+    Table(f"{size}, α = {step_size:g}", headings, rows).show(COLOURS)
     for item in qvmax_biases(problem, (1.0, 0.3, 0.1, 0.03)):
-        console.print(
+        print(
             f"QVMAX under (1−ε) π_* + ε b, ε = {item.epsilon:g}: bias of q {item.bias:.4g} "
             f"(shortfall of b {item.shortfall:.4g})"
         )
-
-
-@contextlib.contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None] | None]:
-    """A progress bar on standard error, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("checking MDPs", total=total)
-        yield lambda count: progress.advance(task, count)

@@ -15,41 +15,28 @@ EXAMPLE = """qduet watch out/breakout --agent rdq --seed 3
 qduet watch out/breakout/weights/rdq-3.safetensors --episode-seed 7 --frames 500
 qduet watch out/watch/breakout-rdq-3-episode7.json --fps 20"""
 
-FACTS = (
-    "env",
-    "label",
-    "agent",
-    "seed",
-    "step",
-    "episode_seed",
-    "epsilon",
-    "ended",
-    "frames",
-    "score",
-    "sha256",
-)
-"""What ``--json`` prints of a recording, besides the paths."""
+PAGE_ONLY = {"kind", "format", "game", "channels", "colours", "actions", "all_actions", "rewards"}
+"""What ``--json`` leaves out of a recording, besides its data."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of `qduet watch`."""
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "source",
         metavar="PATH",
         type=nonempty_path,
         help="the --out directory of qduet train, a weights file, or a recording made before",
     )
-    parser.add_argument("--agent", help="which agent of a directory (default rdq, or its first)")
-    parser.add_argument("--seed", type=whole(0), help="which run of it (default its first seed)")
-    parser.add_argument(
+    add("--agent", help="which agent of a directory (default rdq, or its first)")
+    add("--seed", type=whole(0), help="which run of it (default its first seed)")
+    add(
         "--episode-seed",
         type=whole(0),
         help="of the game's random draws; the same number gives the same episode (default 0)",
     )
-    parser.add_argument(
-        "--frames", type=whole(1), help="stop an episode that is longer (default 1,000)"
-    )
-    parser.add_argument("--fps", type=real(0.1, 50), default=10, help="of the GIF (default 10)")
+    add("--frames", type=whole(1), help="stop an episode that is longer (default 1,000)")
+    add("--fps", type=real(0.1, 50), default=10, help="of the GIF (default 10)")
     add_out(parser, "for recording, page and GIF", "out/watch")
     add_json(parser)
 
@@ -67,10 +54,11 @@ def run(args: argparse.Namespace) -> int:
     paths = {kind: stem.with_name(f"{stem.name}.{kind}") for kind in ("json", "html", "gif")}
     document = recording_file.document(recording)
     recording_file.write(paths["json"], recording)
-    files.write_atomically(paths["html"], page([document], title=title(recording)).encode())
+    title = f"{recording.env}, {recording.label}: an episode"
+    files.write_atomically(paths["html"], page([document], title=title).encode())
     files.write_atomically(paths["gif"], gif(recording, fps=args.fps))
-    facts = {name: value for name, value in document.items() if name in FACTS}
     if args.json:
+        facts = {name: document[name] for name in document.keys() - PAGE_ONLY - {"data"}}
         print_json(facts | {kind: str(path) for kind, path in paths.items()})
     else:
         show(recording, paths)
@@ -108,8 +96,6 @@ def weights_of(args: argparse.Namespace) -> Path:
     from qduet.jobs import weights
     from qduet.results import runs
 
-    if not (args.source / runs.CONFIG).exists():
-        _refuse_recordings(args.source)
     trained = runs.load(args.source)
     agent = args.agent or ("rdq" if "rdq" in trained.agents else trained.agents[0])
     if agent not in trained.agents:
@@ -121,32 +107,13 @@ def weights_of(args: argparse.Namespace) -> Path:
         raise InputError(f"{args.source} has no run with seed {seed}; its seeds: {known}")
     path = weights.path_of(args.source, agent, seed)
     if not path.is_file():
+        if not trained.finished:
+            raise InputError(f"{args.source} is unfinished: continue it, weights come at the end")
         raise InputError(
-            f"{args.source} is finished, but {path} is not there: put it back, train again in "
-            "another directory, or watch a recording (the repository has results/recordings/, and "
-            "no weights)"
-            if trained.finished
-            else f"{args.source} is unfinished, and weights are written at the end: continue it "
-            "with its qduet train command"
+            f"{args.source} is finished, but {path} is not there: put it back, or watch a "
+            "recording (the repository has results/recordings/, and no weights)"
         )
     return path
-
-
-def _refuse_recordings(directory: Path) -> None:
-    """Refuses a directory of recordings: the user must name one of its files."""
-    first = next(filter(_is_recording, sorted(directory.glob("*.json"))), None)
-    if first:
-        raise InputError(f"{directory} holds recordings: name the file, for example {first}")
-
-
-def _is_recording(path: Path) -> bool:
-    from qduet.jobs import recording_file
-
-    try:
-        recording_file.read(path)
-    except InputError:
-        return False
-    return True
 
 
 def file_name(recording: "Recording") -> str:
@@ -154,23 +121,16 @@ def file_name(recording: "Recording") -> str:
     from qduet.minatar import game_of
 
     safe = lambda name: re.sub(r"[^A-Za-z0-9.]+", "_", name)[:60]
-    game = game_of(recording.env)
-    snake = re.sub(r"(?<!^)([A-Z])", r"_\1", game).lower()
+    snake = re.sub(r"(?<!^)([A-Z])", r"_\1", game_of(recording.env)).lower()
     return f"{safe(snake)}-{safe(recording.label)}-{recording.seed}-episode{recording.episode_seed}"
-
-
-def title(recording: "Recording") -> str:
-    """The page's title."""
-    return f"{recording.env}, {recording.label}: an episode"
 
 
 def show(recording: "Recording", paths: dict[str, Any]) -> None:
     """Prints the episode's score and length, and where the files are."""
-    frames = len(recording.episode.action)
+    run = f"{recording.env}, {recording.label}, seed {recording.seed}"
+    print(f"{run}, trained for {recording.step:,} steps")
     end = "game over" if recording.ended else "cut short there; --frames N records more"
-    trained = f"trained for {recording.step:,} steps"
-    print(f"{recording.env}, {recording.label}, seed {recording.seed}, {trained}")
-    score = f"score {recording.score:.7g} in {frames:,} frames"
+    score = f"score {recording.score:.7g} in {len(recording.episode.action):,} frames"
     print(f"episode {recording.episode_seed}: {score} ({end})")
     for kind, what in (("html", "page"), ("gif", "GIF"), ("json", "recording")):
         print(f"  {what:10}{paths[kind]}")

@@ -8,7 +8,6 @@ was made with. Nothing is pickled.
 
 import contextlib
 import dataclasses
-import errno
 import hashlib
 import io
 import json
@@ -46,36 +45,15 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
-        _flush_directory(path.parent)
     except BaseException as error:
         if temporary:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
         if isinstance(error, OSError):
-            raise _cannot_write(path, error) from None
+            raise InputError(
+                f"cannot write {path}: {error.strerror}; choose another place, or free space"
+            ) from None
         raise
-
-
-def _flush_directory(directory: Path) -> None:
-    """Makes a rename survive a loss of power, where directories can be flushed."""
-    with contextlib.suppress(OSError):
-        handle = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _cannot_write(path: Path, error: OSError) -> InputError:
-    """The error for a file that could not be written."""
-    if isinstance(error, FileExistsError | NotADirectoryError):
-        return InputError(
-            f"cannot write {path}: a part of that path is a file, not a directory; "
-            "choose another place"
-        )
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    remedy = "free space or choose another place" if full else "choose another place"
-    return InputError(f"cannot write {path}: {error.strerror}; {remedy}")
 
 
 def check_writable(directory: Path) -> None:
@@ -185,22 +163,14 @@ def first_difference(stored: str, wanted: str) -> str:
         if there.get(name) != here.get(name) and name in _FINGERPRINTS:
             return f"{_FINGERPRINTS[name]} has changed since"
         if there.get(name) != here.get(name):
-            return _describe(name, there.get(name), here.get(name))
+            return f"{name} is {there.get(name)} there, {here.get(name)} here"
     return "in their order"
 
 
-def _describe(name: str, there: Any, here: Any) -> str:
-    """A setting with both of its values; of two long lists, the first entry that differs."""
-    lists = [value for value in (there, here) if isinstance(value, list)]
-    if len(lists) == 2 and max(map(len, lists)) > 8:
-        if len(there) != len(here):
-            return f"{name} has {len(there)} entries there, {len(here)} here"
-        first = next(i for i, (a, b) in enumerate(zip(there, here, strict=True)) if a != b)
-        name, there, here = f"{name}[{first}]", there[first], here[first]
-    return f"{name} is {there} there, {here} here"
-
-
 def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
+    """Nested settings by dotted names; the entries of a long list have names of their own."""
+    if isinstance(value, list) and len(value) > 8:
+        value = {str(i): item for i, item in enumerate(value)}
     if not isinstance(value, dict):
         return {prefix: value}
     pairs = [_flat(item, f"{prefix}.{key}" if prefix else key) for key, item in value.items()]

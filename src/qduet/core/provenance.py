@@ -25,17 +25,12 @@ def commit() -> str | None:
     root = Path(__file__).parents[3]
     if not (root / ".git").exists():
         return None
+    described = ("describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+changes")
     try:
-        git = ["git", "-C", str(root)]
-        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True)
-        status = subprocess.run(
-            [*git, "status", "--porcelain", "--untracked-files=no"], capture_output=True, text=True
-        )
+        git = subprocess.run(["git", "-C", root, *described], capture_output=True, text=True)
     except OSError:
         return None
-    if head.returncode:
-        return None
-    return head.stdout.strip() + ("+changes" if status.stdout.strip() else "")
+    return git.stdout.strip() or None
 
 
 def provenance() -> dict[str, str | None]:

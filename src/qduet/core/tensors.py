@@ -14,7 +14,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import jax
 import numpy as np
@@ -22,21 +22,6 @@ from safetensors import SafetensorError, safe_open
 
 from qduet.core.errors import InputError
 from qduet.core.files import replacing
-
-_DTYPES = {
-    "bool": "BOOL",
-    "uint8": "U8",
-    "int8": "I8",
-    "uint16": "U16",
-    "int16": "I16",
-    "uint32": "U32",
-    "int32": "I32",
-    "uint64": "U64",
-    "int64": "I64",
-    "float32": "F32",
-    "float64": "F64",
-}
-"""The names that safetensors has for NumPy's types."""
 
 _CHECKSUM = "checksum"
 _BLANK = "0" * 64
@@ -85,8 +70,18 @@ def fit(template: Any, arrays: Mapping[str, np.ndarray], path: Path) -> Any:
 
 def write(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> None:
     """Writes the arrays so that `path` is at every moment absent, as before, or complete."""
+    header = _header(arrays, metadata)
+    digest = hashlib.sha256(header)
     with replacing(path) as file:
-        _stream(file, arrays, metadata)
+        file.write(len(header).to_bytes(8, "little") + header)
+        for name in _order(arrays):
+            array = np.ascontiguousarray(arrays[name])
+            if array.size:
+                content = array.reshape(-1).view(np.uint8).data
+                digest.update(content)
+                file.write(content)
+        file.seek(8 + header.rindex(_BLANK.encode()))
+        file.write(digest.hexdigest().encode())
 
 
 def _header(arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> bytes:
@@ -94,10 +89,10 @@ def _header(arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> bytes:
     at = 0
     # The largest items first: every tensor then starts at a multiple of its item's size.
     for name in _order(arrays):
-        array = arrays[name]
-        size = int(np.prod(array.shape, dtype=np.int64)) * array.dtype.itemsize
+        array, dtype = arrays[name], np.dtype(arrays[name].dtype)
+        size = int(np.prod(array.shape, dtype=np.int64)) * dtype.itemsize
         entries[name] = {
-            "dtype": _DTYPES[str(array.dtype)],
+            "dtype": "BOOL" if dtype.kind == "b" else f"{dtype.kind.upper()}{8 * dtype.itemsize}",
             "shape": list(array.shape),
             "data_offsets": [at, at + size],
         }
@@ -110,20 +105,6 @@ def _order(arrays: Mapping[str, Any]) -> list[str]:
     return sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
 
 
-def _stream(file: BinaryIO, arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> None:
-    header = _header(arrays, metadata)
-    digest = hashlib.sha256(header)
-    file.write(len(header).to_bytes(8, "little") + header)
-    for name in _order(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        if array.size:
-            content = array.reshape(-1).view(np.uint8).data
-            digest.update(content)
-            file.write(content)
-    file.seek(8 + header.rindex(_BLANK.encode()))
-    file.write(digest.hexdigest().encode())
-
-
 def read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """The arrays and the metadata of a file that `write` wrote; `InputError` if it is damaged."""
     try:
@@ -133,9 +114,7 @@ def read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
             if not stored or stored != _checksum(path, stored):
                 raise damaged(path)
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, ValueError, UnicodeDecodeError) as error:
-        if isinstance(error, InputError):
-            raise
+    except (SafetensorError, ValueError):
         raise damaged(path) from None
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None

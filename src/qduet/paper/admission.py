@@ -5,10 +5,10 @@ and the paper's settings only. Other runs are refused with one line that says wh
 """
 
 import dataclasses
+import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -40,74 +40,61 @@ def admit(directories: Sequence[Path], *, protocol: str = PROTOCOL) -> list[Runs
 
 def _check(runs: Runs, protocol: str) -> None:
     try:
-        _check_settings(runs, protocol)
-        _check_agents(runs, protocol)
+        _raise_first(runs, _problems_of_settings(runs, protocol))
     except KeyError as error:
-        raise _refused(runs, f"its config.json has no {error}", "train again") from None
+        raise _refused(runs, f"its config.json has no {error}; train again") from None
     check_complete(runs)
 
 
 def check_complete(runs: Runs) -> None:
     """Raises unless every evaluation is there once, and no run is a copy of another."""
-    _check_rows(runs)
-    _check_copies(runs)
+    _raise_first(runs, itertools.chain(_problems_of_rows(runs), _copies(runs)))
 
 
-def _refused(runs: Runs, reason: str, remedy: str) -> InputError:
-    return InputError(f"{runs.directory} cannot be certified: {reason}; {remedy}")
+def _raise_first(runs: Runs, problems: Iterator[str]) -> None:
+    for problem in problems:
+        raise _refused(runs, problem)
 
 
-def _check_settings(runs: Runs, protocol: str) -> None:
+def _refused(runs: Runs, problem: str) -> InputError:
+    return InputError(f"{runs.directory} cannot be certified: {problem}")
+
+
+def _problems_of_settings(runs: Runs, protocol: str) -> Iterator[str]:
     config = runs.config
     if runs.game not in published.GAMES:
-        raise _refused(runs, f"there are no published scores of {runs.game}", "leave it out")
+        yield f"there are no published scores of {runs.game}; leave it out"
     if config["protocol"] != protocol:
-        raise _refused(
-            runs,
-            f"its protocol is '{config['protocol']}'",
-            f"the published scores came from --protocol {PROTOCOL}"
-            if protocol == PROTOCOL
-            else f"it should be '{protocol}'",
-        )
-    wanted: dict[str, Any] = {
-        "env": f"MinAtar/{runs.game}-v1",
-        "episodes": published.EPISODES,
-    }
-    for name, value in wanted.items():
+        came_from = f"the published scores came from --protocol {PROTOCOL}"
+        wanted = came_from if protocol == PROTOCOL else f"it should be '{protocol}'"
+        yield f"its protocol is '{config['protocol']}'; {wanted}"
+    settings = {"env": f"MinAtar/{runs.game}-v1", "episodes": published.EPISODES}
+    for name, value in settings.items():
         if config[name] != value:
-            raise _refused(runs, f"its {name} is {config[name]}", f"the published one is {value}")
+            yield f"its {name} is {config[name]}; the published one is {value}"
     every, steps = config["evaluate_every"], config["steps"]
-    if (
-        every < 1
-        or published.EVALUATE_EVERY % every
-        or not published.EVALUATE_EVERY <= steps <= published.STEPS
-    ):
-        raise _refused(
-            runs,
-            f"it has evaluations every {every:,} steps up to {steps:,}",
-            f"the published ones are every {published.EVALUATE_EVERY:,} up to {published.STEPS:,}",
+    shared = every >= 1 and published.EVALUATE_EVERY % every == 0
+    if not (shared and published.EVALUATE_EVERY <= steps <= published.STEPS):
+        yield (
+            f"it has evaluations every {every:,} steps up to {steps:,}; the published ones are "
+            f"every {published.EVALUATE_EVERY:,} up to {published.STEPS:,}"
         )
-
-
-def _check_agents(runs: Runs, protocol: str) -> None:
-    for agent in runs.config["agents"]:
+    for agent in config["agents"]:
         label = agent["label"]
         if label not in published.AGENTS:
-            raise _refused(runs, f"there are no published scores of '{label}'", "leave it out")
+            yield f"there are no published scores of '{label}'; leave it out"
         for name, value in dataclasses.asdict(make_agent(label, protocol=protocol)).items():
             if agent[name] != value:
-                raise _refused(
-                    runs, f"{name} of {label} is {agent[name]}", f"the published one is {value}"
-                )
-    for kind, names in (("agent", runs.agents), ("seed", runs.config["seeds"])):
-        twice = [name for name, count in Counter(names).items() if count > 1]
-        if twice:
-            raise _refused(runs, f"{kind} {twice[0]} is there twice", "train again")
-    if len(runs.config["seeds"]) < 2:
-        raise _refused(runs, "it has a single seed", "train at least two")
+                yield f"{name} of {label} is {agent[name]}; the published one is {value}"
+    for kind, names in (("agent", runs.agents), ("seed", config["seeds"])):
+        for name, count in Counter(names).items():
+            if count > 1:
+                yield f"{kind} {name} is there twice; train again"
+    if len(config["seeds"]) < 2:
+        yield "it has a single seed; train at least two"
 
 
-def _check_rows(runs: Runs) -> None:
+def _problems_of_rows(runs: Runs) -> Iterator[str]:
     """Each agent × seed × step of config.json must be there once, and nothing else."""
     config, table = runs.config, runs.table
     steps = range(0, config["steps"] + 1, config["evaluate_every"])
@@ -117,21 +104,18 @@ def _check_rows(runs: Runs) -> None:
     for (agent, seed, step), count in sorted(there.items()):
         if count > 1 or (agent, seed, step) not in wanted:
             what = "is there twice" if count > 1 else "is not of its config.json"
-            raise _refused(runs, f"seed {seed} of {agent} at step {step:,} {what}", "train again")
+            yield f"seed {seed} of {agent} at step {step:,} {what}; train again"
     missing = sorted(wanted - there.keys())
-    if missing:
-        agent, seed, step = missing[0]
-        raise _refused(
-            runs,
+    for agent, seed, step in missing[:1]:
+        yield (
             f"{len(missing)} of {len(wanted)} evaluations are missing, the first is seed {seed} "
-            f"of {agent} at step {step:,}",
-            "continue the training",
+            f"of {agent} at step {step:,}; continue the training"
         )
     if (table["game"] != runs.game).any() or not np.isfinite(table["return_mean"]).all():
-        raise _refused(runs, "a row is of another game or has no return", "train again")
+        yield "a row is of another game or has no return; train again"
 
 
-def _check_copies(runs: Runs) -> None:
+def _copies(runs: Runs) -> Iterator[str]:
     """No two seeds of an agent may have the same numbers throughout."""
     columns = [name for name in PUBLISHED if name != "elapsed_seconds"]
     for agent in runs.agents:
@@ -141,6 +125,4 @@ def _check_copies(runs: Runs) -> None:
         for seed, row in zip(parts[0].seeds.tolist(), numbers, strict=True):
             other = first.setdefault(row.tobytes(), seed)
             if other != seed:
-                raise _refused(
-                    runs, f"seeds {other} and {seed} of {agent} are the same run", "train again"
-                )
+                yield f"seeds {other} and {seed} of {agent} are the same run; train again"

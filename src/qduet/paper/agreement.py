@@ -39,7 +39,7 @@ import numpy as np
 from scipy.special import chdtrc  # 1 − the χ² distribution function
 
 from qduet.results import published
-from qduet.results.comparison.by_game import area
+from qduet.results.by_game import area
 from qduet.results.runs import Runs, Scores
 from qduet.stats import (
     Interval,

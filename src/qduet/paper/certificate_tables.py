@@ -1,94 +1,54 @@
 """The certificate as tables of text, for the terminal, for Markdown and for the documentation."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 
-from qduet.paper.agreement import MARGIN, Cell, OverCells, measure, over_cells
+from qduet.core.tables import Table
+from qduet.paper.agreement import MARGIN, Cell, over_cells
 from qduet.paper.certificate import FLOOR_MICROSECONDS, Certificate, Source
 from qduet.paper.claims import MINATAR, VERDICTS, Claim, signed
 from qduet.results import published
 from qduet.results.published import AGENT_NAMES, title
-from qduet.stats import Interval, mean_interval
+from qduet.stats import Interval
 
 MEASURED = {"return": "mean return", "auc": "AUC"}
 """How measures are called in text."""
 
-NOT_YET = "no data yet"
 
-
-class Table(NamedTuple):
-    """Rows of text under headings."""
-
-    title: str
-    headings: tuple[str, ...]
-    rows: Sequence[tuple[str, ...]]
-
-    def markdown(self) -> str:
-        """The table, without its title."""
-        lines = [self.headings, ("---",) * len(self.headings), *self.rows]
-        return "\n".join("| " + " | ".join(map(_escaped, line)) + " |" for line in lines)
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
-def cells_table(cells: Sequence[Cell]) -> Table:
-    """The cells of one measure."""
-    rows = [_cell_row(cell) for cell in cells]
-    return _cells_table(rows, cells[0].measure, cells[0].step) if cells else Table("", (), [])
-
-
-def all_cells_table(cells: Sequence[Cell], name: str, step: int) -> Table:
-    """All 15 cells of the measure `name` at `step`; those without data say so."""
-    present = {(c.game, c.agent): c for c in cells if c.measure == name and c.step == step}
-    rows = []
-    for game in published.GAMES:
-        for agent in published.AGENTS:
-            cell = present.get((game, agent))
-            rows.append(_cell_row(cell) if cell else _empty_row(game, agent, name, step))
-    return _cells_table(rows, name, step)
-
-
-def _cells_table(rows: list[tuple[str, ...]], name: str, step: int) -> Table:
+def cells_table(rows: Sequence[tuple[str, ...]], name: str, step: int) -> Table:
+    """The cells of one measure, each a `cell_row`."""
     what = "Return at" if name == "return" else "AUC up to"
     headings = ("game", "agent", "published", "ours", "difference", "margin")
     judged = ("shown within", "p (equal, Holm)", "verdict")
     return Table(f"{what} {step:,} steps", headings + judged, rows)
 
 
-def _cell_row(cell: Cell) -> tuple[str, ...]:
+def cell_row(cell: Cell) -> tuple[str, ...]:
+    """A cell as texts."""
     return (
         title(cell.game),
         AGENT_NAMES[cell.agent],
-        _with_seeds(cell.theirs),
-        _with_seeds(cell.ours),
+        with_seeds(cell.theirs),
+        with_seeds(cell.ours),
         signed(cell.difference),
-        _margin(cell.margin, cell.theirs.mean),
+        margin_text(cell.margin, cell.theirs.mean),
         f"{cell.shown_within:.2f} sd" if np.isfinite(cell.shown_within) else "–",
         f"{cell.difference_p:.2g}",
         cell.verdict,
     )
 
 
-def _with_seeds(interval: Interval) -> str:
+def with_seeds(interval: Interval) -> str:
+    """The interval, and the number of seeds if it is not the paper's."""
     return f"{interval} ({interval.n})" if interval.n != published.SEEDS else str(interval)
 
 
-def _margin(margin: float, mean: float) -> str:
+def margin_text(margin: float, mean: float) -> str:
+    """The margin, and what share of the mean it is."""
     share = 100 * margin / mean
     return f"{margin:.2f} ({share:.0f} %)" if share >= 1 else f"{margin:.2f} ({share:.1f} %)"
-
-
-def _empty_row(game: str, agent: str, name: str, step: int) -> tuple[str, ...]:
-    values = measure(published.scores(game, agent), name, step)
-    theirs = mean_interval(values)
-    margin = _margin(MARGIN * values.std(ddof=1), values.mean())
-    names = title(game), AGENT_NAMES[agent]
-    return (*names, _with_seeds(theirs), "–", "–", margin, "–", "–", NOT_YET)
 
 
 def claims_table(claims: Sequence[Claim]) -> Table:
@@ -105,7 +65,8 @@ def sources_table(sources: Sequence[Source]) -> Table:
     for source in sources:
         cost, made_with = source.cost, source.provenance
         timed = np.isfinite(cost.microseconds_per_iteration)
-        commits = [_since(step, commit) for step, commit in source.commits.items()]
+        since = lambda step: f" from step {step:,}" if step else ""
+        commits = [commit[:7] + since(step) for step, commit in source.commits.items()]
         rows.append(
             (
                 title(source.game),
@@ -122,15 +83,21 @@ def sources_table(sources: Sequence[Source]) -> Table:
     return Table("Runs", (*headings, "µs per iteration", floor), rows)
 
 
-def _since(step: int, commit: str) -> str:
-    return f"{commit[:7]} from step {step:,}" if step else commit[:7]
-
-
 def sentences(certificate: Certificate) -> list[str]:
     """The outcome, and what to know about it, one statement a line."""
-    lines = [*_coverage(certificate)]
+    lines = []
+    missing = ", ".join(map(title, certificate.missing_games))
+    if missing:
+        present = f"{len(certificate.sources)} of {len(published.GAMES)} games"
+        lines.append(f"Runs of {present}; none of {missing}.")
     for name, line in verdict_counts(certificate).items():
-        lines += [f"{line}.", *_over_cells(over_cells(certificate.cells, name))]
+        lines.append(f"{line}.")
+        if summary := over_cells(certificate.cells, name):
+            lines.append(
+                f"Mean difference over cells: {signed(summary.difference)} published standard "
+                f"deviations; χ²({summary.difference.n}) = {summary.chi2:.1f}, which chance alone "
+                f"exceeds with p = {summary.p_value:.2g}."
+            )
     for about, deep in (("Figure 6", True), ("the other figures and the theory", False)):
         counts = Counter(c.verdict for c in certificate.claims if (c.where == MINATAR) == deep)
         listed = ", ".join(f"{v}: {counts[v]}" for v in VERDICTS if counts[v])
@@ -146,15 +113,6 @@ def sentences(certificate: Certificate) -> list[str]:
         if source.episodes_cut:
             lines.append(f"{title(source.game)}: {source.episodes_cut} episodes were cut short.")
     return lines
-
-
-def _over_cells(summary: OverCells | None) -> Iterator[str]:
-    if summary is not None:
-        yield (
-            f"Mean difference over cells: {signed(summary.difference)} published standard "
-            f"deviations; χ²({summary.difference.n}) = {summary.chi2:.1f}, which chance alone "
-            f"exceeds with p = {summary.p_value:.2g}."
-        )
 
 
 def difference_line(cell: Cell) -> str:
@@ -179,13 +137,6 @@ def verdict_counts(certificate: Certificate) -> dict[str, str]:
     return lines
 
 
-def _coverage(certificate: Certificate) -> Iterator[str]:
-    missing = ", ".join(map(title, certificate.missing_games))
-    if missing:
-        present = f"{len(certificate.sources)} of {len(published.GAMES)} games"
-        yield f"Runs of {present}; none of {missing}."
-
-
 def explanation() -> str:
     """How to read the tables of cells."""
     return (
@@ -203,8 +154,12 @@ def explanation() -> str:
 def certificate_tables(certificate: Certificate) -> list[Table]:
     """All tables of a certificate, those without rows left out."""
     by_measure = [
-        cells_table([cell for cell in certificate.cells if cell.measure == name])
-        for name in ("return", "auc")
+        cells_table(
+            [cell_row(cell) for cell in certificate.cells if cell.measure == name],
+            name,
+            certificate.step or 0,
+        )
+        for name in MEASURED
     ]
     tables = [*by_measure, claims_table(certificate.claims), sources_table(certificate.sources)]
     return [table for table in tables if table.rows]

@@ -79,7 +79,16 @@ def deep_claims(runs: Sequence[Runs], step: int) -> list[Claim]:
         return measure(published.scores(game, agent), name, published.STEPS)
 
     returns, areas = ([partial(f, name) for f in (ours, theirs)] for name in MEASURES)
-    return [*_rdq_is_ahead(*returns), _more_efficient(*areas), _no_clear_winner(*returns)]
+    efficient = "RDQ is more sample efficient than Dueling DQN in the five games (AUC)"
+    no_winner = "Neither DQN nor Dueling DQN is clearly superior"
+    claims = _rdq_is_ahead(*returns)
+    for statement, test, samples in (
+        (efficient, _efficiency, areas),
+        (no_winner, _winners, returns),
+    ):
+        (our_evidence, verdict), (their_evidence, _) = map(test, samples)
+        claims.append(Claim(MINATAR, statement, our_evidence, their_evidence, verdict))
+    return claims
 
 
 class _Pair(NamedTuple):
@@ -116,27 +125,43 @@ def _corrected(p_values: Sequence[float | None]) -> list[float]:
     return [np.nan if p is None else next(corrected) for p in p_values]
 
 
-def _rdq_is_ahead(ours: Samples, theirs: Samples) -> list[Claim]:
-    tests = [(game, other) for game in published.GAMES for other in ("dueling_dqn", "dqn")]
-    evidence, verdicts = _rdq_against(ours, tests)
-    published_evidence, _ = _rdq_against(theirs, tests)
-    return [
-        Claim(MINATAR, rdq_outperforms(game, other), _describe(*our), _describe(*their), verdict)
-        for (game, other), our, their, verdict in zip(
-            tests, evidence, published_evidence, verdicts, strict=True
-        )
-    ]
+class _Against(NamedTuple):
+    """RDQ against another agent in one game."""
+
+    pair: _Pair | None
+    """None without runs."""
+    p_value: float
+    """Of "RDQ is not ahead", Holm-corrected."""
+    verdict: str
+
+    def __str__(self) -> str:
+        if self.pair is None:
+            return NEEDED
+        digits = 2
+        while f"{self.p_value:.{digits}g}" == f"{ALPHA:g}" and digits < 6:  # on which side of 0.05?
+            digits += 1
+        return f"{signed(self.pair.difference)}, p = {self.p_value:.{digits}g}"
 
 
-def _rdq_against(
-    samples: Samples, tests: Sequence[tuple[str, str]]
-) -> tuple[list[tuple[_Pair | None, float]], list[str]]:
-    """RDQ against the other agent of each (game, other): pairs with p-values, and verdicts."""
+def _rdq_against(samples: Samples, tests: Sequence[tuple[str, str]]) -> list[_Against]:
+    """RDQ against the other agent of each (game, other)."""
     pairs = [_pair(samples, game, "rdq", other) for game, other in tests]
     ahead = _corrected([pair and pair.ahead for pair in pairs])
     behind = _corrected([pair and pair.behind for pair in pairs])
-    verdicts = [_verdict(*p_values) for p_values in zip(ahead, behind, strict=True)]
-    return list(zip(pairs, ahead, strict=True)), verdicts
+    verdicts = [
+        NO_DATA if np.isnan(a) else HOLDS if a < ALPHA else FAILS if b < ALPHA else UNDECIDED
+        for a, b in zip(ahead, behind, strict=True)
+    ]
+    return list(map(_Against, pairs, ahead, verdicts))
+
+
+def _rdq_is_ahead(ours: Samples, theirs: Samples) -> list[Claim]:
+    tests = [(game, other) for game in published.GAMES for other in ("dueling_dqn", "dqn")]
+    compared = zip(tests, _rdq_against(ours, tests), _rdq_against(theirs, tests), strict=True)
+    return [
+        Claim(MINATAR, rdq_outperforms(*test), str(our), str(their), our.verdict)
+        for test, our, their in compared
+    ]
 
 
 def rdq_outperforms(game: str, other: str) -> str:
@@ -148,48 +173,22 @@ NEEDED = "needs runs of 10M steps"
 """Our evidence for a claim on Figure 6 while there are no runs."""
 
 
-def _verdict(ahead: float, behind: float) -> str:
-    if np.isnan(ahead):
-        return NO_DATA
-    return HOLDS if ahead < ALPHA else FAILS if behind < ALPHA else UNDECIDED
-
-
-def _describe(pair: _Pair | None, p: float) -> str:
-    if pair is None:
-        return NEEDED
-    digits = 2
-    while f"{p:.{digits}g}" == f"{ALPHA:g}" and digits < 6:  # 0.05 would not say on which side
-        digits += 1
-    return f"{signed(pair.difference)}, p = {p:.{digits}g}"
-
-
 def signed(interval: Interval) -> str:
     """A difference with its sign and the half-width of its interval."""
     return f"{number(interval.mean, '+.2f')} ± {interval.half_width:.2f}"
 
 
-def _more_efficient(ours: Samples, theirs: Samples) -> Claim:
-    statement = "RDQ is more sample efficient than Dueling DQN in the five games (AUC)"
-    (evidence, verdict), (published_evidence, _) = _efficiency(ours), _efficiency(theirs)
-    return Claim(MINATAR, statement, evidence, published_evidence, verdict)
-
-
 def _efficiency(samples: Samples) -> tuple[str, str]:
     """Evidence and verdict on RDQ's AUC against Dueling DQN's."""
-    evidence, verdicts = _rdq_against(samples, [(game, "dueling_dqn") for game in published.GAMES])
+    tested = _rdq_against(samples, [(game, "dueling_dqn") for game in published.GAMES])
+    verdicts = [test.verdict for test in tested]
     verdict = next(v for v in (FAILS, NO_DATA, UNDECIDED, HOLDS) if v in verdicts)
     games = len(verdicts) - verdicts.count(NO_DATA)
     if not games:
         return NEEDED, verdict
-    held = [p for (_, p), verdict in zip(evidence, verdicts, strict=True) if verdict == HOLDS]
+    held = [test.p_value for test in tested if test.verdict == HOLDS]
     largest = f", largest p = {max(held):.2g}" if held else ""
     return f"of {_games(games)}, RDQ ahead in {len(held)}{largest}", verdict
-
-
-def _no_clear_winner(ours: Samples, theirs: Samples) -> Claim:
-    statement = "Neither DQN nor Dueling DQN is clearly superior"
-    (evidence, verdict), (published_evidence, _) = _winners(ours), _winners(theirs)
-    return Claim(MINATAR, statement, evidence, published_evidence, verdict)
 
 
 def _winners(samples: Samples) -> tuple[str, str]:

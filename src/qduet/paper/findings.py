@@ -13,7 +13,6 @@ import numpy as np
 
 from qduet.stats import (
     Estimate,
-    Interval,
     best_difference,
     mean_interval,
     number,
@@ -50,14 +49,6 @@ def findings(results: Results, summary: Summary) -> list[Finding]:
     return [Finding(figure, *verdict) for verdict in _STATEMENTS[figure](results, summary)]
 
 
-def _below_zero(interval: Interval | Estimate) -> bool:
-    return bool(interval.high < 0)
-
-
-def _above_zero(interval: Interval | Estimate) -> bool:
-    return bool(interval.low > 0)
-
-
 def _best_difference(first: RuleSummary, second: RuleSummary) -> Estimate:
     return best_difference(first.aucs, second.aucs, np.random.default_rng(0))
 
@@ -76,7 +67,7 @@ def _figure2(results: Results, summary: Summary) -> Iterator[_Verdict]:
     slower = paired_difference(growth["qv_learning"], growth["expected_sarsa"])
     yield (
         "QV-learning's best AUC grows more slowly with |A| than Expected Sarsa's",
-        _below_zero(slower),
+        bool(slower.high < 0),
         f"from |A| = {few} to {many} it grows by {mean_interval(growth['qv_learning'])} points "
         f"against {mean_interval(growth['expected_sarsa'])}; difference {slower}",
     )
@@ -84,7 +75,7 @@ def _figure2(results: Results, summary: Summary) -> Iterator[_Verdict]:
     later = paired_difference(sarsa.curves[:, -1], qv.curves[:, -1])
     yield (
         "Expected Sarsa obtains the more accurate solution in the end",
-        _below_zero(later),
+        bool(later.high < 0),
         f"error after {results.experiment.steps:,} steps at |A| = {many}: "
         f"{sarsa.final_error} % against {qv.final_error} %; difference {later}",
     )
@@ -98,7 +89,7 @@ def _figure3(results: Results, summary: Summary) -> Iterator[_Verdict]:
     still = mean_interval(qvmax.curves[:, three_quarters] - qvmax.curves[:, -1])
     yield (
         "QVMAX levels off far from zero; BC-QVMAX and Q-learning do not",
-        _above_zero(above)
+        bool(above.low > 0)
         and still.mean < 0.05 * (100 - qvmax.final_error.mean)
         and max(q.final_error.mean, corrected.final_error.mean) < qvmax.final_error.mean / 4,
         f"final error at |A| = {many}: QVMAX {qvmax.final_error} % (the last quarter of the "
@@ -115,7 +106,7 @@ def _figure3(results: Results, summary: Summary) -> Iterator[_Verdict]:
         f"{gap[:, -1].max():.2g} points at α = {step_sizes[-1]:g}",
     )
     lags = [
-        _above_zero(paired_difference(corrected.aucs[:, k], q.aucs[:, k]))
+        paired_difference(corrected.aucs[:, k], q.aucs[:, k]).low > 0
         for k in range(len(step_sizes) - 1)
     ]
     yield (
@@ -135,7 +126,7 @@ def _figure5(results: Results, summary: Summary) -> Iterator[_Verdict]:
     }
     yield (
         "Both dueling methods beat Q-learning by far",
-        all(_below_zero(i) for by_size in ahead.values() for i in by_size.values()),
+        all(i.high < 0 for by_size in ahead.values() for i in by_size.values()),
         "; ".join(
             f"{_NAMES[rule]} − Q-learning: "
             + ", ".join(f"{_bracketed(i)} at |A| = {n}" for n, i in by_size.items())
@@ -158,7 +149,7 @@ def _figure5(results: Results, summary: Summary) -> Iterator[_Verdict]:
         n: _best_difference(by_rule["hard_rdq"], by_rule["dueling_q"])
         for n, by_rule in summary.items()
     }
-    wins = [n for n, interval in duel.items() if _below_zero(interval)]
+    wins = [n for n, interval in duel.items() if interval.high < 0]
     yield (
         "Hard RDQ is ahead of Dueling Q-learning in a small majority of the settings",
         2 * len(wins) > len(duel),
@@ -177,7 +168,7 @@ def _figure5_soft(results: Results, summary: Summary) -> Iterator[_Verdict]:
     beta = lambda name: f"β = {float(name.partition('beta-')[2]):g}"
     yield (
         "Soft RDQ is noisy in the tabular setting",
-        _above_zero(louder),
+        bool(louder.low > 0),
         f"at |A| = {many}, over the last quarter, the error of a run scatters about its trend by "
         f"{mean_interval(noise['hard_rdq'])} points with Hard RDQ and by "
         + ", ".join(f"{mean_interval(noise[name])} ({beta(name)})" for name in soft)

@@ -11,17 +11,16 @@ from typing import NamedTuple
 
 from qduet import stats
 from qduet.results import published
+from qduet.results.by_game import Resampling
+from qduet.results.collect import Collection, Curves, Source, collect
 from qduet.results.comparison import (
-    Collection,
-    Curves,
     Line,
     OverallPair,
-    Resampling,
-    Source,
-    collect,
     normalised,
+    overall_pairs,
+    profile,
+    sample_efficiency,
 )
-from qduet.results.comparison.over_games import overall_pairs, profile, sample_efficiency
 from qduet.results.runs import Runs
 
 

@@ -2,6 +2,8 @@
 
     runs         what ``qduet train`` writes, read back: `load_runs`
     published    the scores that the authors released
+    collect      the runs of some directories, put together for a comparison
+    by_game      the numbers of each game
     comparison   agents compared, with intervals and tests: `compare`
 
 Each run is a row of arrays; a comparison is a tuple of summaries:
@@ -12,21 +14,8 @@ Each run is a row of arrays; a comparison is a tuple of summaries:
     compare("out/breakout", "out/seaquest").pairs         # per game and pair of agents
 """
 
-from typing import TYPE_CHECKING, Any
-
+from qduet.results.comparison import Summary, compare
 from qduet.results.runs import Runs, Scores
 from qduet.results.runs import load as load_runs
 
-if TYPE_CHECKING:
-    from qduet.results.comparison import Summary, compare
-
 __all__ = ["Runs", "Scores", "Summary", "compare", "load_runs"]
-
-
-def __getattr__(name: str) -> Any:
-    """`compare` and `Summary`, imported when they are first used, since they need SciPy."""
-    if name in ("Summary", "compare"):
-        from qduet.results import comparison
-
-        return getattr(comparison, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -152,13 +152,14 @@ def find(directories: Sequence[Path]) -> list[Path]:
             problem = "is not a directory" if directory.exists() else "does not exist"
             raise InputError(f"{directory} {problem}; {_WANTED}")
         inside = sorted(path.parent for path in directory.glob(f"*/{CONFIG}"))
-        if not inside and not (directory / CONFIG).exists():
+        these = [directory] if (directory / CONFIG).exists() else inside
+        if not these:
             parents = sorted({str(path.parent) for path in below(directory)})
             remedy = f"there are some in {' and '.join(parents)}" if parents else _WANTED
             raise InputError(
                 f"{directory} holds no training runs, nor do the directories in it; {remedy}"
             )
-        found += [directory] if (directory / CONFIG).exists() else inside
+        found += these
     return found
 
 
@@ -166,14 +167,6 @@ def below(directory: Path) -> list[Path]:
     """The directories of runs one or two levels below `directory`."""
     files = [*directory.glob(f"*/{CONFIG}"), *directory.glob(f"*/*/{CONFIG}")]
     return sorted(path.parent for path in files)
-
-
-def note_on_runs_below(directory: Path) -> str | None:
-    """A note that runs below `directory` are not read, if it holds runs of its own as well."""
-    others = below(directory) if (directory / CONFIG).exists() else []
-    if not others:
-        return None
-    return f"Only the runs of {directory} itself are read; those in {others[0]} are left out."
 
 
 def write(directory: Path, config: Mapping[str, Any], rows: Sequence[Row]) -> None:
@@ -208,24 +201,22 @@ def _digest(text: str) -> str:
 def load(directory: Path | str, *, check: bool = True) -> Runs:
     """The runs of a directory; `check` compares its files with their checksums."""
     directory = Path(directory)
-    texts = _checked_texts(directory) if check else _texts(directory)
-    damaged = InputError(f"{directory} is damaged: its files are not what qduet train writes")
+    texts = _texts(directory, check)
     try:
         runs = Runs(directory, parse_json(texts[CONFIG]), read_table(texts[EVALUATIONS]))
         written = runs.config["format"]
-    except (ValueError, KeyError, TypeError, csv.Error):
-        raise damaged from None
+        if written == FORMAT:
+            _ = runs.finished, runs.commits
+            if not is_sound(runs.config):
+                raise ValueError
+    except (ValueError, KeyError, TypeError, AttributeError, csv.Error):
+        raise InputError(
+            f"{directory} is damaged: its files are not what qduet train writes"
+        ) from None
     if written != FORMAT:
         raise InputError(
             f"{directory} is of format {written}, not {FORMAT}: another version of qduet wrote it"
         )
-    try:
-        _ = runs.finished, runs.commits
-        sound = is_sound(runs.config)
-    except (KeyError, TypeError, ValueError, AttributeError):
-        raise damaged from None
-    if not sound:
-        raise damaged
     return runs
 
 
@@ -240,16 +231,13 @@ def is_sound(config: Mapping[str, Any]) -> bool:
     )
 
 
-def _texts(directory: Path) -> dict[str, str]:
-    return {name: _read(directory, name) for name in (CONFIG, EVALUATIONS)}
-
-
-def _checked_texts(directory: Path) -> dict[str, str]:
+def _texts(directory: Path, check: bool) -> dict[str, str]:
     """The files, if their checksums are right; a job that is writing them is given a moment."""
     for pause in (0.1, 0.3, 0.0):
-        texts = _texts(directory)
-        edited = _edited(texts, _read(directory, SUMS))
-        if not edited:
+        texts = {name: _read(directory, name) for name in (CONFIG, EVALUATIONS)}
+        sums = _read(directory, SUMS).splitlines() if check else []
+        edited = [name for name in texts if f"{_digest(texts[name])}  {name}" not in sums]
+        if not (check and edited):
             return texts
         time.sleep(pause)
     raise InputError(
@@ -267,13 +255,6 @@ def _read(directory: Path, name: str) -> str:
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {directory / name}: {error}") from None
-
-
-def _edited(texts: Mapping[str, str], written: str) -> list[str]:
-    """The files whose checksums are not those in `written`, the text of `SUMS`."""
-    lines = (line.split() for line in written.splitlines())
-    sums = {line[1]: line[0] for line in lines if len(line) == 2}
-    return [name for name, text in texts.items() if sums.get(name) != _digest(text)]
 
 
 def read_table(text: str) -> dict[str, np.ndarray]:

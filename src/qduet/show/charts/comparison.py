@@ -12,7 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from qduet.results import published
-from qduet.results.comparison import Collection, Line, Summary
+from qduet.results.collect import Collection
+from qduet.results.comparison import Line, Summary
 from qduet.results.runs import Scores
 from qduet.show.chart import FEW_EVALUATIONS, FEW_SEEDS, Axis, Chart, Guide, Panel, Series
 from qduet.show.charts.training import METRICS, score_series

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from qduet.paper.overall import aggregates, collections
 from qduet.results import published
-from qduet.results.comparison import Collection
+from qduet.results.collect import Collection
 from qduet.results.published import title
 from qduet.results.runs import Runs
 from qduet.show.chart import PUBLISHED, Axis, Chart, Guide, Panel, Series

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from qduet import stats
-from qduet.results import comparison, published
+from qduet.results import published
+from qduet.results.collect import note_on_steps
 from qduet.results.runs import Runs, Scores
 from qduet.show.chart import (
     FEW_EVALUATIONS,
@@ -199,7 +200,7 @@ def _about_evaluations(panels: Sequence[Sequence[Runs]], titles: Sequence[str]) 
         return ""
     by_note: dict[str, list[str]] = {}
     for title, at in zip(titles, steps, strict=True):
-        for note in comparison.note_on_steps(at):
+        for note in note_on_steps(at):
             by_note.setdefault(note, []).append(title)
     text = " Dots: evaluations."
     for note, noted in by_note.items():

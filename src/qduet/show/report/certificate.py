@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from qduet.core.tables import Table
 from qduet.paper.certificate import Certificate, as_document
 from qduet.paper.certificate_tables import (
-    Table,
     certificate_tables,
     difference_line,
     explanation,

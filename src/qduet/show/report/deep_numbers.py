@@ -10,8 +10,8 @@ import numpy as np
 
 from qduet import stats
 from qduet.core.errors import InputError
-from qduet.results import comparison
-from qduet.results.comparison import Collection, Source
+from qduet.results.by_game import AgentSummary, Resampling, agent_summaries
+from qduet.results.collect import Collection, Source, collect
 from qduet.results.published import title
 from qduet.results.runs import Runs
 from qduet.show.report.html import Child, Raw, code, details, el, table
@@ -28,7 +28,7 @@ def show(directories: list[Runs]) -> tuple[Raw, list[dict[str, Any]]]:
         tables: list[Child] = []
         for group in groups:
             collection = _collected(group)
-            summaries = comparison.agent_summaries(collection, comparison.Resampling())
+            summaries = agent_summaries(collection, Resampling())
             stated.append({"step": collection.at, "by_game": [a._asdict() for a in summaries]})
             tables.append(_table(group, collection, summaries))
         if reasons:
@@ -39,7 +39,7 @@ def show(directories: list[Runs]) -> tuple[Raw, list[dict[str, Any]]]:
 
 
 def _collected(group: list[Runs]) -> Collection:
-    return comparison.collect([Source(runs) for runs in group])
+    return collect([Source(runs) for runs in group])
 
 
 def _comparable(directories: list[Runs]) -> tuple[list[list[Runs]], list[str], list[str]]:
@@ -66,7 +66,7 @@ def _comparable(directories: list[Runs]) -> tuple[list[list[Runs]], list[str], l
 
 
 def _table(
-    group: list[Runs], collection: Collection, summaries: tuple[comparison.AgentSummary, ...]
+    group: list[Runs], collection: Collection, summaries: tuple[AgentSummary, ...]
 ) -> list[Raw]:
     files = {(r.game, label): r.directory for r in group for label in r.agents}
     rows = [

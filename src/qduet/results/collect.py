@@ -16,7 +16,7 @@ import numpy as np
 
 from qduet.core.errors import InputError, unknown_name
 from qduet.results import published, runs
-from qduet.results.runs import Runs
+from qduet.results.runs import Runs, Scores
 
 METRICS = runs.PUBLISHED + runs.DIAGNOSTICS
 
@@ -80,11 +80,7 @@ class Collection:
     @property
     def everywhere(self) -> tuple[str, ...]:
         """The agents that have runs of every game."""
-        return tuple(
-            agent
-            for agent in self.agents
-            if all((game, agent) in self.curves for game in self.games)
-        )
+        return tuple(a for a in self.agents if all((g, a) in self.curves for g in self.games))
 
 
 def sources(text: str) -> list[Source]:
@@ -105,19 +101,17 @@ def collect(
     """The runs of all sources, at the steps that all of them have, up to `at` if it is given."""
     if metric not in METRICS:
         raise unknown_name("metric", metric, METRICS)
-    parts: dict[tuple[str, str], list[_Part]] = {}
+    parts: dict[tuple[str, str], list[tuple[Path, Scores]]] = {}
     settings: dict[str, tuple[Source, dict[str, Any]]] = {}
     protocols = {_protocol(source) for source in given if source.name is None}
     _check_games(given)
     for source in given:
-        if metric not in source.runs.table:
-            raise InputError(f"{source.runs.directory} has no column {metric}")
         for agent in source.runs.config["agents"]:
             suffix = source.name or (_protocol(source) if len(protocols) > 1 else None)
             label = agent["label"] + (f"@{suffix}" if suffix else "")
             _check_settings(settings, label, source, agent)
-            part = _Part(source.runs, source.runs.scores(agent["label"], metric))
-            parts.setdefault((source.runs.game, label), []).append(part)
+            scores = source.runs.scores(agent["label"], metric)
+            parts.setdefault((source.runs.game, label), []).append((source.runs.directory, scores))
     steps = _common_steps(parts, metric)
     if at is not None and at not in steps:
         known = ", ".join(f"{step:,}" for step in steps)
@@ -131,13 +125,6 @@ def collect(
         notes=notes + _notes_on_runs(collection),
         normalisable=all(published.covers(source.runs.config) for source in given),
     )
-
-
-class _Part(NamedTuple):
-    """An agent's runs in one directory."""
-
-    runs: Runs
-    scores: runs.Scores
 
 
 def _protocol(source: Source) -> str:
@@ -173,16 +160,17 @@ def _check_settings(
             )
 
 
-def _common_steps(parts: dict[tuple[str, str], list[_Part]], metric: str) -> np.ndarray:
+def _common_steps(
+    parts: dict[tuple[str, str], list[tuple[Path, Scores]]], metric: str
+) -> np.ndarray:
     """The steps at which every run has a finite value."""
     common: set[int] | None = None
     for (game, label), of_key in parts.items():
-        for part in of_key:
-            finite = np.isfinite(part.scores.values).all(axis=0)
-            here = set(part.scores.steps[finite].tolist())
-            if not len(part.scores.seeds) or not here:
+        for directory, scores in of_key:
+            here = set(scores.steps[np.isfinite(scores.values).all(axis=0)].tolist())
+            if not len(scores.seeds) or not here:
                 raise InputError(
-                    f"{part.runs.directory} has no evaluation of '{label}' on {game} with a value "
+                    f"{directory} has no evaluation of '{label}' on {game} with a value "
                     f"of {metric} for every seed; train it further, or leave it out"
                 )
             common = here if common is None else common & here
@@ -191,19 +179,19 @@ def _common_steps(parts: dict[tuple[str, str], list[_Part]], metric: str) -> np.
     return np.array(sorted(common))
 
 
-def _merged(key: tuple[str, str], parts: list[_Part], steps: np.ndarray) -> Curves:
+def _merged(key: tuple[str, str], parts: list[tuple[Path, Scores]], steps: np.ndarray) -> Curves:
     """The runs of all parts, by seed; a seed that comes twice is refused."""
     where: dict[int, Path] = {}
-    for part in parts:
-        for seed in part.scores.seeds.tolist():
+    for directory, scores in parts:
+        for seed in scores.seeds.tolist():
             if seed in where:
                 raise InputError(
                     f"seed {seed} of '{key[1]}' on {key[0]} is both in {where[seed]} and in "
-                    f"{part.runs.directory}; give every run once"
+                    f"{directory}; give every run once"
                 )
-            where[seed] = part.runs.directory
-    seeds = np.concatenate([part.scores.seeds for part in parts])
-    values = [part.scores.values[:, np.isin(part.scores.steps, steps)] for part in parts]
+            where[seed] = directory
+    seeds = np.concatenate([scores.seeds for _, scores in parts])
+    values = [scores.values[:, np.isin(scores.steps, steps)] for _, scores in parts]
     order = np.argsort(seeds)
     return Curves(seeds[order], np.concatenate(values)[order])
 
@@ -213,8 +201,6 @@ def _notes_on_sources(
 ) -> tuple[str, ...]:
     notes = []
     for held in (source.runs for source in given):
-        nested = runs.note_on_runs_below(held.directory)
-        notes += [nested] if nested else []
         last, end = int(held.table["step"].max()), held.config["steps"]
         if not held.finished:
             done = int((held.table["step"] == end).sum())

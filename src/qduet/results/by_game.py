@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qduet import stats
-from qduet.results.comparison.collect import Collection
+from qduet.results.collect import Collection
 from qduet.stats import Estimate, Interval
 from qduet.stats.resampling import Statistic
 

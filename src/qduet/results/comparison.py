@@ -1,4 +1,12 @@
-"""The numbers of all games together, after Agarwal et al. (2021).
+"""Agents compared: the numbers that ``qduet compare`` prints and draws.
+
+    summary = compare("out/breakout", "out/seaquest")
+    summary.agents[0].mean          # per game and agent
+    summary.pairs[0].welch_holm     # per game and pair of agents
+    summary.overall[0].iqm          # per agent, over all games
+
+`collect` reads and checks the runs, `by_game` computes the numbers of each game; here are those of
+all games together, after Agarwal et al. (2021). docs/comparing.md defines every number.
 
     normalised score = return / published mean return of DQN on that game after 10M steps
 
@@ -7,14 +15,25 @@ before any run was made and are the same in every comparison: a score does not d
 agents, and its interval need not account for an estimated unit. P(X > Y) needs no unit.
 """
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from qduet import stats
+from qduet.core.errors import unknown_name
 from qduet.results import published
-from qduet.results.comparison.by_game import Resampling, area, pairs_of
-from qduet.results.comparison.collect import Collection
+from qduet.results.by_game import (
+    AgentSummary,
+    PairSummary,
+    Resampling,
+    agent_summaries,
+    area,
+    note_on_intervals,
+    pair_summaries,
+    pairs_of,
+)
+from qduet.results.collect import Collection, collect, sources
 from qduet.stats import Estimate
 
 THRESHOLDS = 101
@@ -122,4 +141,64 @@ def sample_efficiency(
     return tuple(
         Line(agent, collection.steps, resampling.estimate(games, stats.pooled(stats.iqm)))
         for agent, games in scores.items()
+    )
+
+
+class Summary(NamedTuple):
+    """All numbers of a comparison; normalised scores only where every game has published ones."""
+
+    collection: Collection
+    """The runs that are compared."""
+    notes: tuple[str, ...]
+    """What a reader must know of the runs and of the intervals."""
+    agents: tuple[AgentSummary, ...]
+    """One for each game and agent."""
+    pairs: tuple[PairSummary, ...]
+    """One for each game and pair of agents."""
+    overall: tuple[Overall, ...]
+    """One for each agent that plays every game."""
+    overall_pairs: tuple[OverallPair, ...]
+    """One for each pair of agents that play every game."""
+    profile: tuple[Line, ...]
+    """Fraction of runs with a normalised score above x."""
+    sample_efficiency: tuple[Line, ...]
+    """IQM of the normalised scores at step x."""
+
+
+def compare(
+    *directories: str | Path,
+    metric: str = "return_mean",
+    at: int | None = None,
+    baseline: str | None = None,
+    resampling: Resampling = Resampling(),  # noqa: B008 (it cannot change)
+) -> Summary:
+    """The comparison of all agents in `directories` of training runs, as ``qduet compare`` does it.
+
+    A directory is ``DIR``, or ``NAME=DIR`` to mark its agents as ``rdq@NAME``. The `metric` (one of
+    `METRICS`) is compared `at` a step, by default the last one that all runs have: every pair of
+    agents, or each agent with `baseline`.
+    """
+    given = [source for directory in directories for source in sources(str(directory))]
+    return summarise(collect(given, metric=metric, at=at), resampling, baseline=baseline)
+
+
+def summarise(
+    collection: Collection,
+    resampling: Resampling = Resampling(),  # noqa: B008 (it cannot change)
+    *,
+    baseline: str | None = None,
+) -> Summary:
+    """The numbers of a collection; see `compare`."""
+    if baseline is not None and baseline not in collection.agents:
+        raise unknown_name("agent", baseline, collection.agents)
+    scores = normalised(collection)
+    return Summary(
+        collection=collection,
+        notes=collection.notes + note_on_intervals(collection),
+        agents=agent_summaries(collection, resampling),
+        pairs=pair_summaries(collection, resampling, baseline),
+        overall=overall(collection, scores, resampling),
+        overall_pairs=overall_pairs(collection, resampling, baseline),
+        profile=profile(scores, resampling),
+        sample_efficiency=sample_efficiency(collection, scores, resampling),
     )
