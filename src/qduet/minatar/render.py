@@ -6,7 +6,7 @@ and on black; where channels overlap the last one is seen. That is how the origi
 lighter part of the same scheme. `qduet.minatar.animation` adds the legend and writes GIF files.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -117,10 +117,3 @@ def _background(rgb_colour: np.ndarray) -> str:
     """The escape sequence for a background of this colour."""
     red, green, blue = (int(part) for part in rgb_colour)
     return f"\x1b[48;2;{red};{green};{blue}m"
-
-
-def check_mode(mode: str | None, allowed: Collection[str]) -> str | None:
-    """A Gymnasium render mode, or `InputError`."""
-    if mode is not None and mode not in allowed:
-        raise unknown_name("render_mode", mode, allowed)
-    return mode
