@@ -18,7 +18,6 @@ from qduet.minatar.conformance.possible_steps import (
     PossibleState,
     PossibleStep,
     Shown,
-    state_key,
 )
 from qduet.minatar.registry import GAMES
 
@@ -38,16 +37,13 @@ CAREFUL: dict[str, tuple[Policy, ...]] = {
 class Difference(NamedTuple):
     """A step that the original could not have made."""
 
-    seed: int
-    episode: int
-    """Counted from 1 for each seed."""
-    step: int
-    """Counted in the episode, from 1; 0 is its start."""
+    where: str
+    """Such as ``seed 0, episode 1, step 5``; step 0 is an episode's start."""
     what: str
     """How it differs, in words."""
 
     def __str__(self) -> str:
-        return f"seed {self.seed}, episode {self.episode}, step {self.step}: {self.what}"
+        return f"{self.where}: {self.what}"
 
 
 @dataclass
@@ -121,7 +117,8 @@ class Tracker:
         return made
 
     def _difference(self, what: str) -> Difference:
-        return Difference(self.seed, self.episode, self.step, what)
+        where = f"seed {self.seed}, episode {self.episode}, step {self.step}"
+        return Difference(where, what)
 
     def _begin(self, observation: np.ndarray, before: list[PossibleState]) -> list[PossibleState]:
         """The states in which an episode can begin like this, for each last action before it."""
@@ -152,12 +149,12 @@ class Tracker:
             self.tally.impossible.append(self._difference(what))
             return []
         self._count(states, fitting, action)
-        return list({state_key(step.after): step.after for step in fitting}.values())
+        return list(dict.fromkeys(step.after for step in fitting))
 
     def _count(self, states: list[PossibleState], fitting: list[PossibleStep], action: int) -> None:
         """Counts whether the chosen or the last action was executed, where that shows."""
         chosen = self.model.actions[action]
-        sticky = {step.sticky for step in fitting}
+        sticky = {step.after.last_action != chosen for step in fitting}
         if len(sticky) != 1:
             return
         if self.step == 1:
