@@ -35,31 +35,22 @@ def pillow() -> Any:
     return PIL
 
 
-def picture(
-    observation: np.ndarray,
-    channels: Sequence[str],
-    *,
-    caption: str = "",
-    palette: str = "original",
-) -> Any:
+def picture(frame: Frame, channels: Sequence[str], *, palette: str) -> Any:
     """The board on the left, the legend on the right, the caption below: a pillow image."""
     pil = pillow()
     side = 10 * CELL + 1
     size = (side + LEGEND_WIDTH + 3 * MARGIN, side + LINE + 2 * MARGIN)
     image = pil.Image.new("RGB", size, PAPER)
-    image.paste(pil.Image.fromarray(framed(observation, palette=palette)), (MARGIN, MARGIN))
+    image.paste(pil.Image.fromarray(framed(frame.observation, palette=palette)), (MARGIN, MARGIN))
     draw = pil.ImageDraw.Draw(image)
     font = pil.ImageFont.load_default(size=14)
     left = side + 2 * MARGIN
-    for i, (name, colour) in enumerate(
-        zip(channels, render.colours(len(channels), palette=palette), strict=True)
-    ):
+    colours = render.colours(len(channels), palette=palette).tolist()
+    for i, (name, colour) in enumerate(zip(channels, colours, strict=True)):
         top = MARGIN + i * LINE
-        draw.rectangle(
-            [left, top, left + 14, top + 14], tuple(colour.tolist()), outline=(90, 90, 98)
-        )
+        draw.rectangle([left, top, left + 14, top + 14], tuple(colour), outline=(90, 90, 98))
         draw.text((left + 24, top + 7), name.replace("_", " "), INK, font, anchor="lm")
-    draw.text((MARGIN, side + MARGIN + LINE // 2 + 4), caption, INK, font, anchor="lm")
+    draw.text((MARGIN, side + MARGIN + LINE // 2 + 4), frame.caption, INK, font, anchor="lm")
     return image
 
 
@@ -82,12 +73,7 @@ def write_gif(
     """Writes the frames as an animation that repeats; a picture for each step, `fps` a second."""
     if not frames:
         raise InputError(f"no frames to write to {path}: play at least one step")
-    if fps <= 0:
-        raise InputError(f"fps {fps} must be more than 0")
-    images = [
-        picture(frame.observation, channels, caption=frame.caption, palette=palette)
-        for frame in frames
-    ]
+    images = [picture(frame, channels, palette=palette) for frame in frames]
     colours = images[0].quantize(64)
     flat = [image.quantize(palette=colours, dither=0) for image in images]
     Path(path).write_bytes(encoded(flat, fps=fps))
@@ -98,12 +84,6 @@ def encoded(images: Sequence[Any], *, fps: float) -> bytes:
     # The last picture stays for a second, so that the end of the game can be seen.
     milliseconds = [max(20, round(1000 / fps))] * (len(images) - 1) + [1000]
     buffer = io.BytesIO()
-    images[0].save(
-        buffer,
-        format="GIF",
-        save_all=True,
-        append_images=images[1:],
-        duration=milliseconds,
-        loop=0,
-    )
+    options = {"append_images": images[1:], "duration": milliseconds, "loop": 0}
+    images[0].save(buffer, format="GIF", save_all=True, **options)
     return buffer.getvalue()

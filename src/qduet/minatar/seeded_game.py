@@ -39,8 +39,8 @@ class SeededStep(NamedTuple):
     """bool[]"""
 
 
-def key_data(seed: int) -> np.ndarray:
-    """The key of a seed, uint32[2]. Any non-negative integer is a seed."""
+def key_data(seed: int | None) -> np.ndarray:
+    """The key of a seed, uint32[2]. Any non-negative integer is a seed; None is a random one."""
     return np.random.SeedSequence(seed).generate_state(2)
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qduet.minatar.conformance.ports import OriginalGame, Port, PortGame
-from qduet.minatar.conformance.tracker import Difference, Tally, track
+from qduet.minatar.conformance.tracker import Tally, track
 from qduet.minatar.registry import GAMES
 
 LEVEL = 1e-4
