@@ -1,6 +1,7 @@
 """`qduet conformance`: which rules of the original MinAtar a port follows."""
 
 import argparse
+import itertools
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -38,11 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Examines the port game by game."""
     from qduet.minatar.conformance import Verdict, examine, port
+    from qduet.minatar.registry import GAMES, minatar_game
 
-    games = check(args)
+    for name in args.game or ():
+        if not minatar_game(name):
+            raise unknown_name("game", name, GAMES)
     examined = port(args.port)
     findings: list[Finding] = []
-    for game in games:
+    for game in filter(None, map(minatar_game, args.game or GAMES)):
         print(f"examining {title(game)} …", end="\r", file=sys.stderr, flush=True)
         findings += examine(
             examined, game, steps=args.steps, episodes=args.episodes, seed=args.seed
@@ -53,19 +57,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         show(examined, findings)
     return int(any(finding.verdict is Verdict.DIFFERS for finding in findings))
-
-
-def check(args: argparse.Namespace) -> list[str]:
-    """The games to examine, or `InputError`."""
-    from qduet.minatar.registry import GAMES, minatar_game
-
-    games = []
-    for name in args.game or GAMES:
-        game = minatar_game(name)
-        if game is None:
-            raise unknown_name("game", name, GAMES)
-        games.append(game)
-    return games
 
 
 def document(port: "Port", findings: "list[Finding]", args: argparse.Namespace) -> dict[str, Any]:
@@ -89,20 +80,18 @@ def document(port: "Port", findings: "list[Finding]", args: argparse.Namespace) 
 def show(port: "Port", findings: "list[Finding]") -> None:
     """A table with one line for each rule of each game."""
     from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     colours = {"conforms": "green", "differs": "bold red", "not checked": "dim"}
     table = Table(title=f"{port.name} {port.version} against the original MinAtar")
     for column in ("game", "rule", "verdict", "evidence"):
         table.add_column(column, overflow="fold")
-    game = ""
-    for finding in findings:
-        if finding.game != game:
-            table.add_section()
-        name = "" if finding.game == game else title(finding.game)
-        game = finding.game
-        table.add_row(
-            name, finding.rule, f"[{colours[finding.verdict]}]{finding.verdict}[/]",
-            finding.evidence.replace("[", r"\["),
-        )  # fmt: skip
+    for game, of_game in itertools.groupby(findings, key=lambda finding: finding.game):
+        table.add_section()
+        name = title(game)
+        for finding in of_game:
+            verdict = f"[{colours[finding.verdict]}]{finding.verdict}[/]"
+            table.add_row(name, finding.rule, verdict, escape(finding.evidence))
+            name = ""
     Console().print(table)

@@ -41,7 +41,10 @@ def picture(frame: Frame, channels: Sequence[str], *, palette: str) -> Any:
     side = 10 * CELL + 1
     size = (side + LEGEND_WIDTH + 3 * MARGIN, side + LINE + 2 * MARGIN)
     image = pil.Image.new("RGB", size, PAPER)
-    image.paste(pil.Image.fromarray(framed(frame.observation, palette=palette)), (MARGIN, MARGIN))
+    board = np.full((side, side, 3), GRID, np.uint8)  # thin lines between the cells
+    board[:-1, :-1] = render.rgb(frame.observation, scale=CELL, palette=palette)
+    board[::CELL] = board[:, ::CELL] = GRID
+    image.paste(pil.Image.fromarray(board), (MARGIN, MARGIN))
     draw = pil.ImageDraw.Draw(image)
     font = pil.ImageFont.load_default(size=14)
     left = side + 2 * MARGIN
@@ -52,14 +55,6 @@ def picture(frame: Frame, channels: Sequence[str], *, palette: str) -> Any:
         draw.text((left + 24, top + 7), name.replace("_", " "), INK, font, anchor="lm")
     draw.text((MARGIN, side + MARGIN + LINE // 2 + 4), frame.caption, INK, font, anchor="lm")
     return image
-
-
-def framed(observation: np.ndarray, *, palette: str) -> np.ndarray:
-    """The board with thin lines between its cells: uint8[10 CELL + 1, 10 CELL + 1, 3]."""
-    cells = np.pad(render.rgb(observation, scale=CELL, palette=palette), ((0, 1), (0, 1), (0, 0)))
-    cells[::CELL] = GRID
-    cells[:, ::CELL] = GRID
-    return cells
 
 
 def write_gif(

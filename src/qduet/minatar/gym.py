@@ -122,7 +122,7 @@ class MinAtarVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
                 f"{self.game.num_actions - 1}; got {actions}"
             )
         stepped, observation, final = self._step(self._games, array.astype(np.int32))
-        self._games, self.observation = stepped.game, np.array(observation)
+        self._games, self.observation = stepped.state, np.array(observation)
         rewards, terminated = np.array(stepped.reward, np.float64), np.array(stepped.terminated)
         infos: dict[str, Any] = {}
         if self.autoreset_mode is AutoresetMode.SAME_STEP and terminated.any():
@@ -173,14 +173,14 @@ def _compiled(env: Environment, mode: AutoresetMode) -> tuple[Any, Any, Any]:
         stepped = jax.vmap(lambda game, action: seeded_game.step(env, game, action))(
             before, actions
         )
-        games, terminated, final = stepped.game, stepped.terminated, None
+        games, terminated, final = stepped.state, stepped.terminated, None
         if mode is AutoresetMode.NEXT_STEP:
             games = _select(before.over, next_episodes(before), games)
             terminated &= ~before.over
         if mode is AutoresetMode.SAME_STEP:
             final = observe(games)
             games = _select(terminated, next_episodes(games), games)
-        return stepped._replace(game=games, terminated=terminated), observe(games), final
+        return stepped._replace(state=games, terminated=terminated), observe(games), final
 
     return first, following, step
 
