@@ -12,7 +12,7 @@ from qduet.cli import main
 @pytest.mark.parametrize("terminal", [False, True])
 def test_json_has_every_reading(terminal, capsys, monkeypatch):
     """With nothing else installed: ours twice, the three others absent."""
-    monkeypatch.setattr("qduet.minatar.conformance.ports.installed_version", lambda package: None)
+    monkeypatch.setattr("qduet.bench.minatar.installed_version", lambda package: None)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     arguments = ["--games", "Breakout", "--batch", "4e0", "--seconds", "0.01"]
     assert main(["bench", "--minatar", *arguments, "--json"]) == 0

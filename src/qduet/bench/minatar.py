@@ -8,11 +8,13 @@ process. Each reading is the best of three.
 import argparse
 import time
 from collections.abc import Callable, Iterator, Sequence
+from importlib import metadata
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
+import qduet
 from qduet.core.errors import unknown_name
 from qduet.core.tables import Table
 from qduet.minatar.conformance import ports
@@ -42,16 +44,6 @@ class Reading(NamedTuple):
     """None for the original, which is not compiled."""
 
 
-class Contender(NamedTuple):
-    """A JAX implementation that is timed; the first three fields are those of its readings."""
-
-    implementation: str
-    version: str
-    observation: str
-    build: Callable[[str, int], tuple[Callable, Callable]]
-    """game, batch -> `start(key) -> carry` and `step(carry, key) -> carry` of the whole batch"""
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this section."""
     parser.add_argument(
@@ -72,112 +64,118 @@ def measure(args: argparse.Namespace) -> Iterator[Reading]:
         if game not in GAMES:
             raise unknown_name("game", game, GAMES)
     for game in games:
-        yield from measure_game(game, args.batch, args.seconds)
+        yield read("minatar", "dense", game, 1, args.seconds)
+        for batch in args.batch:
+            for form in ("packed", "dense"):
+                yield read("qduet", form, game, batch, args.seconds)
+            for name in ("gymnax", "pgx"):
+                yield read(name, "dense", game, batch, args.seconds)
 
 
-def measure_game(game: str, batches: list[int], seconds: float) -> Iterator[Reading]:
-    """The readings of one game."""
-    yield original_reading(game, seconds)
-    for batch in batches:
-        for form in ("packed", "dense"):
-            yield time_contender(ours(form), game, batch, seconds)
-        for name in ("gymnax", "pgx"):
-            if ports.installed_version(name) is None:
-                yield Reading(name, "not installed", "dense", game, batch, None, None)
-            else:
-                yield time_contender(theirs(name), game, batch, seconds)
-
-
-def ours(form: str) -> Contender:
-    """Our games with packed or dense observations."""
-    import qduet
-
-    def build(game: str, batch: int) -> tuple[Callable, Callable]:
-        env = make(f"MinAtar/{game}-v1")
-        observe = jax.vmap(env.pack if form == "packed" else env.observe)
-
-        def start(key: jax.Array) -> Any:
-            states = jax.vmap(env.reset)(jax.random.bits(key, (batch, env.num_draws)))
-            return states, observe(states)
-
-        def step(carry: Any, key: jax.Array) -> Any:
-            key_draws, key_act = jax.random.split(key)
-            draws = jax.random.bits(key_draws, (batch, env.num_draws))
-            actions = jax.random.randint(key_act, (batch,), 0, env.num_actions)
-            states = jax.vmap(env.step)(carry[0], actions, draws).state
-            return states, observe(states)
-
-        return start, step
-
-    return Contender("qduet", qduet.__version__, form, build)
-
-
-def theirs(name: str) -> Contender:
-    """A port, through the functions its conformance adapter uses."""
-    port = ports.PORTS[name]()
-
-    def build(game: str, batch: int) -> tuple[Callable, Callable]:
-        played: Any = port.make(game, batch)
-
-        def start(key: jax.Array) -> Any:
-            return jax.vmap(played.start)(jax.random.split(key, batch))
-
-        def step(carry: Any, key: jax.Array) -> Any:
-            key_step, key_act = jax.random.split(key)
-            actions = jax.random.randint(key_act, (batch,), 0, played.num_actions)
-            keys = jax.random.split(key_step, batch)
-            states, frame = jax.vmap(played.advance)(carry[0], actions, keys)
-            return states, frame.following
-
-        return start, step
-
-    return Contender(name, port.version, "dense", build)
-
-
-def time_contender(contender: Contender, game: str, batch: int, seconds: float) -> Reading:
-    """Compiles a scan and times it. Observations are in its carry, so that none is left out."""
-    start, step = contender.build(game, batch)
-    length = max(8, STEPS_PER_CALL // batch)
-
-    def play(carry: Any, key: jax.Array) -> Any:
-        keys = jax.random.split(key, length + 1)
-        return jax.lax.scan(lambda now, k: (step(now, k), None), carry, keys[1:])[0], keys[0]
-
-    carry, key = jax.jit(start)(jax.random.key(0)), jax.random.key(1)
-    began = time.perf_counter()
-    compiled = jax.jit(play, donate_argnums=0).lower(carry, key).compile()
-    compile_seconds = time.perf_counter() - began
-    carry, key = jax.block_until_ready(compiled(carry, key))
+def read(name: str, form: str, game: str, batch: int, seconds: float) -> Reading:
+    """One reading of an implementation: steps per second, the best of three times."""
+    version = qduet.__version__ if name == "qduet" else installed_version(name)
+    if version is None:
+        return Reading(name, "not installed", form, game, batch, None, None)
+    compile_seconds = None
+    if name == "minatar":
+        play = original(game)
+    else:
+        functions = ours(game, batch, form) if name == "qduet" else theirs(name, game, batch)
+        play, compile_seconds = compiled(*functions, batch)
     best = 0.0
     for _ in range(REPEATS):
         began, steps = time.perf_counter(), 0
         while (passed := time.perf_counter() - began) < seconds / REPEATS:
-            carry, key = jax.block_until_ready(compiled(carry, key))
-            steps += batch * length
+            steps += play()
         best = max(best, steps / passed)
-    return Reading(*contender[:3], game, batch, best, compile_seconds)
+    return Reading(name, version, form, game, batch, best, compile_seconds)
 
 
-def original_reading(game: str, seconds: float) -> Reading:
-    """The original with random actions, observed in every step."""
-    version = ports.installed_version("minatar")
-    if version is None:
-        return Reading("minatar", "not installed", "dense", game, 1, None, None)
+def installed_version(package: str) -> str | None:
+    """The version of an installed package; None if it is not installed."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def original(game: str) -> Callable[[], int]:
+    """Plays the original with random actions, observed in every step; returns how many steps."""
     from minatar import Environment
 
     env = Environment(ports.ORIGINAL_NAMES[game])
     actions = np.random.default_rng(0).choice(GAMES[game].MINIMAL_ACTIONS, 1000).tolist()
-    best = 0.0
-    for _ in range(REPEATS):
-        began, steps = time.perf_counter(), 0
-        while (passed := time.perf_counter() - began) < seconds / REPEATS:
-            for action in actions:
-                if env.act(action)[1]:
-                    env.reset()
-                env.state()
-            steps += len(actions)
-        best = max(best, steps / passed)
-    return Reading("minatar", version, "dense", game, 1, best, None)
+
+    def play() -> int:
+        for action in actions:
+            if env.act(action)[1]:
+                env.reset()
+            env.state()
+        return len(actions)
+
+    return play
+
+
+def ours(game: str, batch: int, form: str) -> tuple[Callable, Callable]:
+    """`start(key) -> carry` and `step(carry, key) -> carry` of our games, packed or dense."""
+    env = make(f"MinAtar/{game}-v1")
+    observe = jax.vmap(env.pack if form == "packed" else env.observe)
+
+    def start(key: jax.Array) -> Any:
+        states = jax.vmap(env.reset)(jax.random.bits(key, (batch, env.num_draws)))
+        return states, observe(states)
+
+    def step(carry: Any, key: jax.Array) -> Any:
+        key_draws, key_act = jax.random.split(key)
+        draws = jax.random.bits(key_draws, (batch, env.num_draws))
+        actions = jax.random.randint(key_act, (batch,), 0, env.num_actions)
+        states = jax.vmap(env.step)(carry[0], actions, draws).state
+        return states, observe(states)
+
+    return start, step
+
+
+def theirs(name: str, game: str, batch: int) -> tuple[Callable, Callable]:
+    """The same of a port, through the functions of its conformance adapter."""
+    played: Any = ports.PORTS[name](game, batch)
+
+    def start(key: jax.Array) -> Any:
+        return jax.vmap(played.start)(jax.random.split(key, batch))
+
+    def step(carry: Any, key: jax.Array) -> Any:
+        key_step, key_act = jax.random.split(key)
+        actions = jax.random.randint(key_act, (batch,), 0, played.num_actions)
+        keys = jax.random.split(key_step, batch)
+        states, frame = jax.vmap(played.advance)(carry[0], actions, keys)
+        return states, frame.following
+
+    return start, step
+
+
+def compiled(start: Callable, step: Callable, batch: int) -> tuple[Callable[[], int], float]:
+    """Plays a compiled scan and returns how many steps; and the seconds it took to compile.
+
+    Observations are in the scan's carry, so that none is left out.
+    """
+    length = max(8, STEPS_PER_CALL // batch)
+
+    def scan(carry: Any, key: jax.Array) -> Any:
+        keys = jax.random.split(key, length + 1)
+        return jax.lax.scan(lambda now, k: (step(now, k), None), carry, keys[1:])[0], keys[0]
+
+    now = jax.jit(start)(jax.random.key(0)), jax.random.key(1)
+    began = time.perf_counter()
+    program = jax.jit(scan, donate_argnums=0).lower(*now).compile()
+    compile_seconds = time.perf_counter() - began
+
+    def play() -> int:
+        nonlocal now
+        now = jax.block_until_ready(program(*now))
+        return batch * length
+
+    play()
+    return play, compile_seconds
 
 
 def show(readings: Sequence[Reading]) -> None:

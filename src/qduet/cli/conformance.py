@@ -39,11 +39,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Examines the port game by game."""
     from qduet.minatar.conformance import Verdict, examine, port
+    from qduet.minatar.registry import GAMES, minatar_game
 
-    games = check(args)
+    for name in args.game or ():
+        if not minatar_game(name):
+            raise unknown_name("game", name, GAMES)
     examined = port(args.port)
     findings: list[Finding] = []
-    for game in games:
+    for game in filter(None, map(minatar_game, args.game or GAMES)):
         print(f"examining {title(game)} …", end="\r", file=sys.stderr, flush=True)
         findings += examine(
             examined, game, steps=args.steps, episodes=args.episodes, seed=args.seed
@@ -54,19 +57,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         show(examined, findings)
     return int(any(finding.verdict is Verdict.DIFFERS for finding in findings))
-
-
-def check(args: argparse.Namespace) -> list[str]:
-    """The games to examine, or `InputError`."""
-    from qduet.minatar.registry import GAMES, minatar_game
-
-    games = []
-    for name in args.game or GAMES:
-        game = minatar_game(name)
-        if game is None:
-            raise unknown_name("game", name, GAMES)
-        games.append(game)
-    return games
 
 
 def document(port: "Port", findings: "list[Finding]", args: argparse.Namespace) -> dict[str, Any]:

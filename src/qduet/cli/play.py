@@ -11,8 +11,7 @@ import numpy as np
 
 from qduet.cli.options import nonempty_path, real, whole
 from qduet.core.errors import InputError
-from qduet.minatar import Environment, animation, make, render, seeded_game
-from qduet.minatar.terminal import Terminal, chosen_action, screen, too_small
+from qduet.minatar import Environment, animation, make, render, seeded_game, terminal
 
 EXAMPLE = """qduet play MinAtar/Breakout-v1
 qduet play MinAtar/Seaquest-v1 --fps 6 --no-sticky --record seaquest.gif
@@ -72,8 +71,7 @@ def check(args: argparse.Namespace) -> Environment:
     env = make(args.env, sticky_probability=sticky, auto_reset=False)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise InputError("needs a terminal for keyboard and screen: do not redirect it")
-    complaint = too_small()
-    if complaint:
+    if complaint := terminal.too_small():
         raise InputError(complaint)
     return env
 
@@ -83,8 +81,6 @@ class Game:
 
     def __init__(self, env: Environment, *, seed: int | None, keep_frames: bool):
         """Everything is compiled here, so that the first steps are not slow."""
-        if seed is None:
-            seed = int(np.random.SeedSequence().generate_state(1)[0])
         self.env, self.keep_frames = env, keep_frames
         self.episode, self.steps, self.score, self.best = 1, 0, 0.0, 0.0
         self.over = False
@@ -102,16 +98,13 @@ class Game:
         """What is on the board, bool[10, 10, channels]."""
         return np.asarray(self._observe(self._game.state))
 
-    def title(self) -> str:
-        """The line above the board."""
-        return f"{self.env.name}   {self._progress()}   best {self.best:.7g}"
-
-    def _progress(self) -> str:
+    def progress(self) -> str:
+        """Episode, step and score, in words."""
         return f"episode {self.episode}   step {self.steps}   score {self.score:.7g}"
 
     def _keep_frame(self) -> None:
         if self.keep_frames:
-            self.frames.append(animation.Frame(self.observation(), self._progress()))
+            self.frames.append(animation.Frame(self.observation(), self.progress()))
 
     def step(self, action: int) -> None:
         """One step with the agent's action."""
@@ -132,23 +125,20 @@ class Game:
 def play(game: Game, args: argparse.Namespace) -> None:
     """Episode after episode, as fast as the options say, until the player leaves."""
     paused = False
-    leaving = contextlib.suppress(KeyboardInterrupt, EOFError)
-    with Terminal() as terminal, leaving:
+    with terminal.ready_to_play(), contextlib.suppress(KeyboardInterrupt, EOFError):
         while True:
-            keys = show_and_wait(game, args, terminal, paused)
+            keys = show_and_wait(game, args, paused)
             if "q" in keys:
                 return
             paused ^= "p" in keys
-            action = chosen_action(game.env, keys)
+            action = terminal.chosen_action(game.env, keys)
             if "enter" in keys:
                 game.new_episode()
             elif not (game.over or paused or (args.turn_based and action is None)):
                 game.step(action or 0)
 
 
-def show_and_wait(
-    game: Game, args: argparse.Namespace, terminal: Terminal, paused: bool
-) -> list[str]:
+def show_and_wait(game: Game, args: argparse.Namespace, paused: bool) -> list[str]:
     """Shows the board, waits for a key or for the next step's time; returns the keys pressed."""
     if game.over:
         message = "GAME OVER   enter: new game   q: quit"
@@ -156,10 +146,10 @@ def show_and_wait(
         message = "paused   p: go on   q: quit"
     else:
         message = "turn-based: each key is one step, . does nothing" if args.turn_based else ""
-    lines = screen(
+    lines = terminal.screen(
         game.env,
         game.observation(),
-        title=game.title(),
+        title=f"{game.env.name}   {game.progress()}   best {game.best:.7g}",
         message=message,
         palette=args.palette,
         colour=not args.plain,

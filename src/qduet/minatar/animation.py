@@ -35,40 +35,26 @@ def pillow() -> Any:
     return PIL
 
 
-def picture(
-    observation: np.ndarray,
-    channels: Sequence[str],
-    *,
-    caption: str = "",
-    palette: str = "original",
-) -> Any:
+def picture(frame: Frame, channels: Sequence[str], *, palette: str) -> Any:
     """The board on the left, the legend on the right, the caption below: a pillow image."""
     pil = pillow()
     side = 10 * CELL + 1
     size = (side + LEGEND_WIDTH + 3 * MARGIN, side + LINE + 2 * MARGIN)
     image = pil.Image.new("RGB", size, PAPER)
-    image.paste(pil.Image.fromarray(framed(observation, palette=palette)), (MARGIN, MARGIN))
+    board = np.full((side, side, 3), GRID, np.uint8)  # thin lines between the cells
+    board[:-1, :-1] = render.rgb(frame.observation, scale=CELL, palette=palette)
+    board[::CELL] = board[:, ::CELL] = GRID
+    image.paste(pil.Image.fromarray(board), (MARGIN, MARGIN))
     draw = pil.ImageDraw.Draw(image)
     font = pil.ImageFont.load_default(size=14)
     left = side + 2 * MARGIN
-    for i, (name, colour) in enumerate(
-        zip(channels, render.colours(len(channels), palette=palette), strict=True)
-    ):
+    colours = render.colours(len(channels), palette=palette).tolist()
+    for i, (name, colour) in enumerate(zip(channels, colours, strict=True)):
         top = MARGIN + i * LINE
-        draw.rectangle(
-            [left, top, left + 14, top + 14], tuple(colour.tolist()), outline=(90, 90, 98)
-        )
+        draw.rectangle([left, top, left + 14, top + 14], tuple(colour), outline=(90, 90, 98))
         draw.text((left + 24, top + 7), name.replace("_", " "), INK, font, anchor="lm")
-    draw.text((MARGIN, side + MARGIN + LINE // 2 + 4), caption, INK, font, anchor="lm")
+    draw.text((MARGIN, side + MARGIN + LINE // 2 + 4), frame.caption, INK, font, anchor="lm")
     return image
-
-
-def framed(observation: np.ndarray, *, palette: str) -> np.ndarray:
-    """The board with thin lines between its cells: uint8[10 CELL + 1, 10 CELL + 1, 3]."""
-    cells = np.pad(render.rgb(observation, scale=CELL, palette=palette), ((0, 1), (0, 1), (0, 0)))
-    cells[::CELL] = GRID
-    cells[:, ::CELL] = GRID
-    return cells
 
 
 def write_gif(
@@ -82,12 +68,7 @@ def write_gif(
     """Writes the frames as an animation that repeats; a picture for each step, `fps` a second."""
     if not frames:
         raise InputError(f"no frames to write to {path}: play at least one step")
-    if fps <= 0:
-        raise InputError(f"fps {fps} must be more than 0")
-    images = [
-        picture(frame.observation, channels, caption=frame.caption, palette=palette)
-        for frame in frames
-    ]
+    images = [picture(frame, channels, palette=palette) for frame in frames]
     colours = images[0].quantize(64)
     flat = [image.quantize(palette=colours, dither=0) for image in images]
     Path(path).write_bytes(encoded(flat, fps=fps))
@@ -98,12 +79,6 @@ def encoded(images: Sequence[Any], *, fps: float) -> bytes:
     # The last picture stays for a second, so that the end of the game can be seen.
     milliseconds = [max(20, round(1000 / fps))] * (len(images) - 1) + [1000]
     buffer = io.BytesIO()
-    images[0].save(
-        buffer,
-        format="GIF",
-        save_all=True,
-        append_images=images[1:],
-        duration=milliseconds,
-        loop=0,
-    )
+    options = {"append_images": images[1:], "duration": milliseconds, "loop": 0}
+    images[0].save(buffer, format="GIF", save_all=True, **options)
     return buffer.getvalue()

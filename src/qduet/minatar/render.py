@@ -6,7 +6,7 @@ and on black; where channels overlap the last one is seen. That is how the origi
 lighter part of the same scheme. `qduet.minatar.animation` adds the legend and writes GIF files.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -15,18 +15,15 @@ from qduet.core.errors import InputError, unknown_name
 PALETTES = {"original": (0.0, 1.0), "bright": (0.15, 0.95)}
 """The part of the cubehelix scheme, from black 0 to white 1, that a palette uses."""
 
-RED, GREEN, BLUE = (-0.14861, 1.78277), (-0.29227, -0.90649), (1.97294, 0.0)
-START, ROTATIONS = 0.5, -1.5
-"""Green's constants."""
-
 RESET = "\x1b[0m"
 
 
 def _cubehelix(levels: np.ndarray) -> np.ndarray:
     """Green's colours for levels in [0, 1]: float[levels, 3]."""
-    angle = 2 * np.pi * (START / 3 + ROTATIONS * levels)
+    angle = 2 * np.pi * (0.5 / 3 - 1.5 * levels)
     amplitude = levels * (1 - levels) / 2
-    waves = [a * np.cos(angle) + b * np.sin(angle) for a, b in (RED, GREEN, BLUE)]
+    red_green_blue = ((-0.14861, 1.78277), (-0.29227, -0.90649), (1.97294, 0.0))
+    waves = [a * np.cos(angle) + b * np.sin(angle) for a, b in red_green_blue]
     return np.clip(np.stack([levels + amplitude * wave for wave in waves], axis=-1), 0, 1)
 
 
@@ -76,27 +73,30 @@ def board(
     colour: bool = True,
 ) -> list[str]:
     """The picture as 10 `height` lines of 10 `width` characters: coloured blanks, or letters."""
-    table = colours(len(channels), palette=palette)
-    symbols = letters(channels)
+    marks = _marks(channels, width, palette, colour)
+    blanks = [" " * width] * len(channels)
+    # A cell without anything (channel -1) is a dot, so that distances can be seen.
     dot = f"\x1b[2m{'·':^{width}}{RESET}" if colour else f"{'·':^{width}}"
+    first, further = [*marks, dot], [*(marks if colour else blanks), " " * width]
     lines = []
     for row in top_channel(observation):
-        if colour:
-            things = {c: f"{_background(table[c])}{' ' * width}{RESET}" for c in row if c >= 0}
-        else:
-            things = {c: f"{symbols[c]:^{width}}" for c in row if c >= 0}
-        # A cell without anything is a dot, so that distances can be seen.
-        lines.append("".join(things.get(c, dot) for c in row))
-        below = things if colour else {}
-        lines += ["".join(below.get(c, " " * width) for c in row)] * (height - 1)
+        for line in [first] + [further] * (height - 1):
+            lines.append("".join(line[channel] for channel in row))
     return lines
 
 
 def legend(channels: Sequence[str], *, palette: str = "original", colour: bool = True) -> list[str]:
     """One line for each channel: its colour or letter, and its name."""
-    table = colours(len(channels), palette=palette)
-    marks = [f"{_background(c)}  {RESET}" for c in table] if colour else list(letters(channels))
+    marks = _marks(channels, 2 if colour else 1, palette, colour)
     return [f"{mark} {name}" for mark, name in zip(marks, channels, strict=True)]
+
+
+def _marks(channels: Sequence[str], width: int, palette: str, colour: bool) -> list[str]:
+    """What stands for each channel: blanks on its colour, or its letter."""
+    if not colour:
+        return [f"{letter:^{width}}" for letter in letters(channels)]
+    table = colours(len(channels), palette=palette).tolist()
+    return [f"\x1b[48;2;{r};{g};{b}m{' ' * width}{RESET}" for r, g, b in table]
 
 
 def ansi(
@@ -111,16 +111,3 @@ def ansi(
     names = legend(channels, palette=palette, colour=colour)
     names += [""] * (len(rows) - len(names))
     return "\n".join(f"{row}  {name}".rstrip() for row, name in zip(rows, names, strict=True))
-
-
-def _background(rgb_colour: np.ndarray) -> str:
-    """The escape sequence for a background of this colour."""
-    red, green, blue = (int(part) for part in rgb_colour)
-    return f"\x1b[48;2;{red};{green};{blue}m"
-
-
-def check_mode(mode: str | None, allowed: Collection[str]) -> str | None:
-    """A Gymnasium render mode, or `InputError`."""
-    if mode is not None and mode not in allowed:
-        raise unknown_name("render_mode", mode, allowed)
-    return mode

@@ -7,9 +7,8 @@ refills the oxygen and makes the game harder; with six divers aboard it pays for
 Draws in a step: the first word decides whether the new enemy is a sub (1/3). Of the second, bit 31
 (clear: from the left) and bits 0-2 (row) are the enemy's, bit 6 and bits 3-5 the diver's.
 
-The state is in `seaquest_state`, the picture in `seaquest_picture`. Enemies stand in a ring of 32
-slots in the order they came (`seaquest_slots`). There are never more than 30, so the next slot is
-always free.
+The state and the picture are in `seaquest_state`. Enemies stand in a ring of 32 slots in the order
+they came (`seaquest_slots`). There are never more than 30, so the next slot is always free.
 """
 
 from functools import partial
@@ -33,25 +32,23 @@ from qduet.minatar.environment import (
     StepResult,
 )
 from qduet.minatar.packing import SIZE
-from qduet.minatar.seaquest_picture import (
-    CHANNELS,
-    NUM_ROWS,
-    row_masks,
-    row_moves_right,
-    rows,
-)
 from qduet.minatar.seaquest_state import (
+    CHANNELS,
     DIVER_CAPACITY,
     DIVER_INTERVAL,
     DIVER_MOVE_INTERVAL,
     ENEMY_SHOT_INTERVAL,
     FULL_OXYGEN,
+    NUM_ROWS,
     SHOT_COOLDOWN,
     Bullet,
     Diver,
     Enemies,
     SeaquestState,
     reset,
+    row_masks,
+    row_moves_right,
+    rows,
 )
 
 Thing = TypeVar("Thing", Bullet, Diver)

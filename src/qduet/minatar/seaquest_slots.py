@@ -41,11 +41,6 @@ def first_from(slots: Set, start: jax.Array) -> Set:
     return candidates & -candidates
 
 
-def none() -> Set:
-    """The set of no slots."""
-    return jnp.uint32(0)
-
-
 def zeros(num_bits: int) -> Numbers:
     """The number 0 in every slot."""
     return (jnp.uint32(0),) * num_bits

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from qduet.minatar.environment import NOOP, Environment
+from qduet.minatar.environment import Environment, StepResult
 from qduet.minatar.wrappers import StickyState
 
 
@@ -28,19 +28,8 @@ class SeededGame(NamedTuple):
     """bool[]: the episode has ended and no new one has begun."""
 
 
-class SeededStep(NamedTuple):
-    """What one step of a seeded game gives."""
-
-    game: SeededGame
-    """The game after the step."""
-    reward: jax.Array
-    """float32[]"""
-    terminated: jax.Array
-    """bool[]"""
-
-
-def key_data(seed: int) -> np.ndarray:
-    """The key of a seed, uint32[2]. Any non-negative integer is a seed."""
+def key_data(seed: int | None) -> np.ndarray:
+    """The key of a seed, uint32[2]. Any non-negative integer is a seed; None is a random one."""
     return np.random.SeedSequence(seed).generate_state(2)
 
 
@@ -53,7 +42,6 @@ def draw(env: Environment, key: jax.Array, number: jax.Array) -> jax.Array:
 def first_episode(env: Environment, key: jax.Array) -> SeededGame:
     """The start of a seed's first episode; the last action is noop."""
     state = env.reset(draw(env, key, jnp.uint32(0)))
-    state = state._replace(last_action=jnp.int32(NOOP))
     return SeededGame(key, jnp.uint32(1), state, jnp.bool_(False))
 
 
@@ -64,10 +52,10 @@ def next_episode(env: Environment, game: SeededGame) -> SeededGame:
     return SeededGame(game.key, game.draws_used + 1, state, jnp.bool_(False))
 
 
-def step(env: Environment, game: SeededGame, action: jax.Array) -> SeededStep:
+def step(env: Environment, game: SeededGame, action: jax.Array) -> StepResult:
     """One step. A game that is over stays as it is: reward 0, and `terminated` again.
 
-    `env` must not reset by itself: `make(..., auto_reset=False)`.
+    The result's state is a `SeededGame`. `env` is of `make(..., auto_reset=False)`.
     """
     after = env.step(game.state, action, draw(env, game.key, game.draws_used))
     # As in the original, a finished game still notes the action it was given.
@@ -75,7 +63,7 @@ def step(env: Environment, game: SeededGame, action: jax.Array) -> SeededStep:
     frozen = game._replace(draws_used=game.draws_used + 1, state=kept)
     moved = frozen._replace(state=after.state, over=after.terminated)
     choose = lambda old, new: jnp.where(game.over, old, new)
-    return SeededStep(
+    return StepResult(
         jax.tree.map(choose, frozen, moved),
         jnp.where(game.over, jnp.float32(0), after.reward),
         game.over | after.terminated,

@@ -1,10 +1,13 @@
 """A game on a terminal: one key at a time, one screen for each step, and everything put back.
 
-`Terminal` is a context manager: inside it keys arrive unechoed and unbuffered and the screen is the
-terminal's second one; on the way out, whatever the reason, all of that is undone.
+with ready_to_play():
+    show(screen(env, observation, title=…, message=…, palette="bright", colour=True))
+    action = chosen_action(env, keys(None))
 """
 
+import contextlib
 import os
+import re
 import select
 import shutil
 import signal
@@ -12,8 +15,7 @@ import sys
 import termios
 import time
 import tty
-from types import FrameType, TracebackType
-from typing import NoReturn
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -41,97 +43,68 @@ SHOWN_KEYS = {NOOP: ".", LEFT: "← a", UP: "↑ w", RIGHT: "→ d", DOWN: "↓ 
 ARROWS = {"A": "up", "B": "down", "C": "right", "D": "left"}
 
 
-class Terminal:
-    """The terminal at file descriptors 0 and 1 while a game is played on it."""
+@contextlib.contextmanager
+def ready_to_play() -> Iterator[None]:
+    """Within the block keys arrive unechoed and at once, and the second screen is shown.
 
-    def __enter__(self) -> "Terminal":
-        self.keyboard = sys.stdin.fileno()
-        self._saved = termios.tcgetattr(self.keyboard)
-        self._on_terminate = signal.signal(signal.SIGTERM, _terminated)
-        try:
-            tty.setcbreak(self.keyboard)
-            self._without_suspend()
-            self.write(ENTER)
-        except BaseException:
-            self._restore()
-            raise
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._restore()
-
-    def _without_suspend(self) -> None:
-        """Ctrl-Z would leave the terminal as it is now to the shell."""
-        settings = termios.tcgetattr(self.keyboard)
-        settings[6][termios.VSUSP] = b"\x00"
-        termios.tcsetattr(self.keyboard, termios.TCSANOW, settings)
-
-    def _restore(self) -> None:
-        termios.tcsetattr(self.keyboard, termios.TCSAFLUSH, self._saved)
-        signal.signal(signal.SIGTERM, self._on_terminate)
-        self.write(LEAVE)
-
-    def write(self, text: str) -> None:
-        """Sends the text at once."""
-        sys.stdout.write(text)
-        sys.stdout.flush()
-
-    def show(self, lines: list[str]) -> None:
-        """Draws the lines from the top left corner, over what was there."""
-        body = "\r\n".join(line + TO_LINE_END for line in lines)
-        self.write(HOME + body + TO_SCREEN_END)
-
-    def keys(self, seconds: float | None) -> list[str]:
-        """The keys pressed within this time; the call ends with the first (None: no limit)."""
-        ready, _, _ = select.select([self.keyboard], [], [], seconds)
-        if not ready:
-            return []
-        data = os.read(self.keyboard, 1024)
-        if not data:
-            raise EOFError("the terminal was closed")
-        return parse_keys(data.decode(errors="replace"))
-
-    def keys_until(self, deadline: float) -> list[str]:
-        """Everything pressed until the deadline (`time.monotonic`), which it waits for."""
-        pressed: list[str] = []
-        while (left := deadline - time.monotonic()) > 0:
-            pressed += self.keys(left)
-        return pressed
+    On the way out, SIGTERM included, all of that is undone.
+    """
+    keyboard = sys.stdin.fileno()
+    saved = termios.tcgetattr(keyboard)
+    on_terminate = signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    try:
+        tty.setcbreak(keyboard)
+        settings = termios.tcgetattr(keyboard)
+        settings[6][termios.VSUSP] = b"\x00"  # Ctrl-Z would leave this screen to the shell
+        termios.tcsetattr(keyboard, termios.TCSANOW, settings)
+        print(ENTER, end="", flush=True)
+        yield
+    finally:
+        termios.tcsetattr(keyboard, termios.TCSAFLUSH, saved)
+        signal.signal(signal.SIGTERM, on_terminate)
+        print(LEAVE, end="", flush=True)
 
 
-def _terminated(number: int, frame: FrameType | None) -> NoReturn:
-    """On SIGTERM leave by way of an exception, so that the terminal is put back."""
-    raise SystemExit(128 + number)
+def show(lines: list[str]) -> None:
+    """Draws the lines from the top left corner, over what was there."""
+    body = "\r\n".join(line + TO_LINE_END for line in lines)
+    print(HOME + body + TO_SCREEN_END, end="", flush=True)
+
+
+def keys(seconds: float | None) -> list[str]:
+    """The keys pressed within this time; the call ends with the first (None: no limit)."""
+    ready, _, _ = select.select([sys.stdin], [], [], seconds)
+    if not ready:
+        return []
+    data = os.read(sys.stdin.fileno(), 1024)
+    if not data:
+        raise EOFError("the terminal was closed")
+    return parse_keys(data.decode(errors="replace"))
+
+
+def keys_until(deadline: float) -> list[str]:
+    """Everything pressed until the deadline (`time.monotonic`), which it waits for."""
+    pressed: list[str] = []
+    while (left := deadline - time.monotonic()) > 0:
+        pressed += keys(left)
+    return pressed
 
 
 def parse_keys(text: str) -> list[str]:
-    """Keys in what a terminal sends: arrows by name, "enter", else the character."""
-    keys: list[str] = []
-    rest = text
-    while rest:
-        if rest[:2] in ("\x1b[", "\x1bO"):
-            keys.append(ARROWS.get(rest[2:3], "?"))
-            rest = rest[3:]
+    """Keys in what a terminal sends: arrows and enter by name, else the character."""
+    pressed = []
+    for arrow, other in re.findall(r"\x1b[\[O](.?)|(.)", text, re.DOTALL):
+        if other:
+            pressed.append("enter" if other in "\r\n" else other.lower())
         else:
-            keys.append("enter" if rest[0] in "\r\n" else rest[0].lower())
-            rest = rest[1:]
-    return keys
+            pressed.append(ARROWS.get(arrow, "?"))
+    return pressed
 
 
-def chosen_action(env: Environment, keys: list[str]) -> int | None:
+def chosen_action(env: Environment, pressed: list[str]) -> int | None:
     """The agent's action that the last useful key stands for; None if there is none."""
-    wanted = [ACTION_KEYS[key] for key in keys if ACTION_KEYS.get(key) in env.actions]
+    wanted = [ACTION_KEYS[key] for key in pressed if ACTION_KEYS.get(key) in env.actions]
     return env.actions.index(wanted[-1]) if wanted else None
-
-
-def _controls(env: Environment) -> list[str]:
-    """One line for each action that the game has."""
-    return [f"{SHOWN_KEYS[action]:6} {ACTION_NAMES[action]}" for action in env.actions]
 
 
 def too_small() -> str | None:
@@ -162,9 +135,10 @@ def screen(
     cells = render.board(
         observation, env.channels, width=width, height=height, palette=palette, colour=colour
     )
-    side = [*render.legend(env.channels, palette=palette, colour=colour)]
-    keys = ["", *_controls(env), "enter  new game", "p      pause", "q      quit"]
-    side += keys if large else []
+    side = render.legend(env.channels, palette=palette, colour=colour)
+    if large:
+        side += ["", *(f"{SHOWN_KEYS[action]:6} {ACTION_NAMES[action]}" for action in env.actions)]
+        side += ["enter  new game", "p      pause", "q      quit"]
     side += [""] * (len(cells) - len(side))
     edge = "─" * (10 * width)
     rows = [f"│{cell}│  {text}" for cell, text in zip(cells, side, strict=False)]

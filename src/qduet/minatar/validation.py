@@ -20,8 +20,23 @@ STATE_DTYPES = ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "
 
 def check_game(env_id: str, game: Environment) -> Environment:
     """The game, with channels and actions as tuples; `InputError` says what is wrong with it."""
-    game = _check_names(env_id, game)
-    state, result, rows = _traced(game)
+    if not isinstance(game, Environment):
+        raise InputError(f"{env_id}: register a qduet.minatar.Environment, not {type(game)}")
+    game = game._replace(channels=tuple(game.channels), actions=tuple(game.actions))
+    named = all(isinstance(name, str) and name.strip() for name in game.channels)
+    if not (named and 0 < len({*game.channels}) == len(game.channels)):
+        raise InputError(f"{env_id}: channels must be different names; they are {game.channels}")
+    last = len(ACTION_NAMES) - 1
+    known = all(isinstance(a, int | np.integer) and 0 <= a <= last for a in game.actions)
+    if not (known and 0 < len({*game.actions}) == len(game.actions)):
+        raise InputError(
+            f"{env_id}: actions must be different indices into ACTION_NAMES, 0 to {last}; they "
+            f"are {game.actions}"
+        )
+    draws = jax.ShapeDtypeStruct((game.num_draws,), jnp.uint32)
+    state = jax.eval_shape(game.reset, draws)
+    result = jax.eval_shape(game.step, state, jax.ShapeDtypeStruct((), jnp.int32), draws)
+    rows = jax.eval_shape(game.rows, state)
     if isinstance(state, StickyState):
         raise InputError(f"{env_id}: register the game alone; make adds the wrappers around it")
     if not isinstance(result, StepResult):
@@ -45,35 +60,7 @@ def check_game(env_id: str, game: Environment) -> Environment:
     for what, (given, wanted) in required.items():
         if _describe(given) != wanted:
             raise InputError(f"{env_id}: {what} {wanted}; it gives {_describe(given)}")
-    return game
-
-
-def _check_names(env_id: str, game: Environment) -> Environment:
-    """Type, channels and actions."""
-    if not isinstance(game, Environment):
-        raise InputError(f"{env_id}: register a qduet.minatar.Environment, not {type(game)}")
-    game = game._replace(channels=tuple(game.channels), actions=tuple(game.actions))
-    all_different = lambda names: names and len({*names}) == len(names)
-    named = all(isinstance(name, str) and name.strip() for name in game.channels)
-    if not named or not all_different(game.channels):
-        raise InputError(f"{env_id}: channels must be different names; they are {game.channels}")
-    indices = range(len(ACTION_NAMES))
-    known = all(isinstance(a, int | np.integer) and a in indices for a in game.actions)
-    if not known or not all_different(game.actions):
-        raise InputError(
-            f"{env_id}: actions must be different indices into ACTION_NAMES, 0 to "
-            f"{len(ACTION_NAMES) - 1}; they are {game.actions}"
-        )
     return game._replace(actions=tuple(map(int, game.actions)))
-
-
-def _traced(game: Environment) -> tuple[State, Any, Any]:
-    """Shapes and types of what `reset`, `step` and `rows` give."""
-    draws = jax.ShapeDtypeStruct((game.num_draws,), jnp.uint32)
-    state = jax.eval_shape(game.reset, draws)
-    action = jax.ShapeDtypeStruct((), jnp.int32)
-    result = jax.eval_shape(game.step, state, action, draws)
-    return state, result, jax.eval_shape(game.rows, state)
 
 
 def _structure(state: State) -> Any:
@@ -82,11 +69,4 @@ def _structure(state: State) -> Any:
 
 def _describe(tree: Any) -> str:
     """Shapes and types in words: ``uint32[4, 10]``, ``Ball(x=int32[], y=int32[])``."""
-    named = jax.tree.map(lambda x: _Words(f"{x.dtype}{list(x.shape)}"), tree)
-    return str(named)
-
-
-class _Words(str):
-    """A text that is shown without quotes inside a structure."""
-
-    __repr__ = str.__str__
+    return str(jax.tree.map(lambda x: f"{x.dtype}{list(x.shape)}", tree)).replace("'", "")

@@ -9,8 +9,7 @@ random numbers do not matter. Another port needs a small adapter (`Port`): make 
     ports             adapters: ours, the original, gymnax, pgx
     possible_steps    every step the original could make from a state
     tracker           plays a port and keeps every state the original could be in
-    random_play       how random play ends
-    rules             one finding for each rule
+    rules             random play, and one finding for each rule
 
 The original (package `minatar`) must be installed; it is driven from outside.
 """

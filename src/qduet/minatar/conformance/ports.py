@@ -1,33 +1,27 @@
 """What conformance needs of a port, and adapters: ours, the original, gymnax, pgx.
 
-To examine another port write an object like these: a `name`, a `version`, and `make(game, batch)`
-for one of the names in `qduet.minatar.GAMES`, which returns a `PortGame`. Leave every option at the
-port's default; what is examined is what users get.
+To examine another port write a `Port` like these: a name, a version, and a function that makes a
+`PortGame`. Leave every option at the port's default; what is examined is what users get.
 """
 
 import importlib
 import warnings
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+import qduet
 from qduet.core.errors import InputError, unknown_name
 from qduet.minatar.registry import GAMES, make
 
 Array = np.ndarray | jax.Array
 
-ORIGINAL_NAMES = {
-    "Asterix": "asterix",
-    "Breakout": "breakout",
-    "Freeway": "freeway",
-    "Seaquest": "seaquest",
-    "SpaceInvaders": "space_invaders",
-}
-"""What the original calls the games."""
+ORIGINAL_NAMES = {game: module.__name__.rpartition(".")[2] for game, module in GAMES.items()}
+"""What the original calls the games: our modules have the same names."""
 
 
 class Frame(NamedTuple):
@@ -58,16 +52,15 @@ class PortGame(Protocol):
         """One step with actions int[batch]; episodes that end are followed by new ones."""
 
 
-class Port(Protocol):
+class Port(NamedTuple):
     """An implementation of MinAtar."""
 
     name: str
     """Its name, as it is shown."""
     version: str
     """Its version, as it is shown."""
-
-    def make(self, game: str, batch: int) -> PortGame:
-        """`batch` games, with the minimal action set."""
+    make: Callable[[str, int], PortGame]
+    """A game's name in `qduet.minatar.GAMES`, a batch -> so many games, with minimal actions."""
 
 
 class JaxGame:
@@ -108,50 +101,27 @@ class JaxGame:
         return Frame(*(np.asarray(part) for part in frame))
 
 
-class Qduet:
-    """Our own games."""
+def qduet_game(game: str, batch: int) -> JaxGame:
+    """Ours, as an agent meets them: `make` with its defaults."""
+    env = make(f"MinAtar/{game}-v1")
+    single = make(f"MinAtar/{game}-v1", auto_reset=False)
 
-    name = "qduet"
+    def start(key: jax.Array) -> tuple[Any, jax.Array]:
+        state = env.reset(jax.random.bits(key, (env.num_draws,)))
+        return state, env.observe(state)
 
-    def __init__(self) -> None:
-        import qduet
+    def advance(state: Any, action: jax.Array, key: jax.Array) -> tuple[Any, Frame]:
+        draws = jax.random.bits(key, (env.num_draws,))
+        after, reward, terminated = env.step(state, action, draws)
+        last = single.observe(single.step(state, action, draws).state)
+        never = jnp.bool_(False)
+        return after, Frame(last, reward, terminated, never, env.observe(after))
 
-        self.version = qduet.__version__
-
-    def make(self, game: str, batch: int) -> JaxGame:
-        """As an agent meets them: `make` with its defaults."""
-        env = make(f"MinAtar/{game}-v1")
-        single = make(f"MinAtar/{game}-v1", auto_reset=False)
-
-        def start(key: jax.Array) -> tuple[Any, jax.Array]:
-            state = env.reset(jax.random.bits(key, (env.num_draws,)))
-            return state, env.observe(state)
-
-        def advance(state: Any, action: jax.Array, key: jax.Array) -> tuple[Any, Frame]:
-            draws = jax.random.bits(key, (env.num_draws,))
-            after, reward, terminated = env.step(state, action, draws)
-            last = single.observe(single.step(state, action, draws).state)
-            never = jnp.bool_(False)
-            return after, Frame(last, reward, terminated, never, env.observe(after))
-
-        return JaxGame(env.num_actions, start, advance, batch=batch)
-
-
-class Original:
-    """The original itself. A difference found here would be an error of conformance."""
-
-    name = "minatar"
-
-    def __init__(self) -> None:
-        self.version = version("minatar")
-
-    def make(self, game: str, batch: int) -> "OriginalGame":
-        """Real games with real random numbers."""
-        return OriginalGame(game, batch)
+    return JaxGame(env.num_actions, start, advance, batch=batch)
 
 
 class OriginalGame:
-    """A batch of original games, one after the other."""
+    """A batch of original games. A difference found here would be an error of conformance."""
 
     def __init__(self, game: str, batch: int):
         self.game, self.batch = ORIGINAL_NAMES[game], batch
@@ -197,88 +167,55 @@ def _imported(package: str) -> Any:
         ) from error
 
 
-def installed_version(package: str) -> str | None:
-    """The version of an installed package; None if it is not installed."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
+def gymnax_game(game: str, batch: int) -> JaxGame:
+    """gymnax: its `step` begins the next episode and keeps the last observation in `info`."""
+    env, params = _imported("gymnax").make(f"{game}-MinAtar")
+
+    def start(key: jax.Array) -> tuple[Any, jax.Array]:
+        observation, state = env.reset(key, params)
+        return state, observation
+
+    def advance(state: Any, action: jax.Array, key: jax.Array) -> tuple[Any, Frame]:
+        following, after, reward, terminated, truncated, info = env.step(key, state, action, params)
+        last = info["final_observation"]
+        return after, Frame(last, reward, terminated, truncated, following)
+
+    return JaxGame(env.num_actions, start, advance, batch=batch)
 
 
-class Gymnax:
-    """gymnax, whose `step` begins the next episode and keeps the last observation in `info`."""
+def pgx_game(game: str, batch: int) -> JaxGame:
+    """pgx: `init` follows the end of an episode, as in its own auto-reset."""
+    env = _imported("pgx").make(f"minatar-{ORIGINAL_NAMES[game]}")
 
-    name = "gymnax"
+    def start(key: jax.Array) -> tuple[Any, jax.Array]:
+        state = env.init(key)
+        return state, state.observation
 
-    def __init__(self) -> None:
-        self.package = _imported("gymnax")
-        self.version = version("gymnax")
+    def advance(state: Any, action: jax.Array, key: jax.Array) -> tuple[Any, Frame]:
+        key_step, key_init = jax.random.split(key)
+        stepped = env.step(state, action, key_step)
+        terminated, truncated = stepped.terminated, stepped.truncated
+        new_or_old = lambda new, old: jnp.where(terminated | truncated, new, old)
+        after = jax.tree.map(new_or_old, env.init(key_init), stepped)
+        last, reward = stepped.observation, stepped.rewards[0]
+        return after, Frame(last, reward, terminated, truncated, after.observation)
 
-    def make(self, game: str, batch: int) -> JaxGame:
-        """With the parameters that `gymnax.make` gives."""
-        env, params = self.package.make(f"{game}-MinAtar")
-
-        def start(key: jax.Array) -> tuple[Any, jax.Array]:
-            observation, state = env.reset(key, params)
-            return state, observation
-
-        def advance(state: Any, action: jax.Array, key: jax.Array) -> tuple[Any, Frame]:
-            following, after, reward, terminated, truncated, info = env.step(
-                key, state, action, params
-            )
-            last = info["final_observation"]
-            return after, Frame(last, reward, terminated, truncated, following)
-
-        return JaxGame(env.num_actions, start, advance, batch=batch)
+    return JaxGame(env.num_actions, start, advance, batch=batch)
 
 
-class Pgx:
-    """pgx, whose episodes are followed by `init`, as in its own auto-reset."""
-
-    name = "pgx"
-
-    def __init__(self) -> None:
-        self.package = _imported("pgx")
-        self.version = version("pgx")
-
-    def make(self, game: str, batch: int) -> JaxGame:
-        """With the options that `pgx.make` gives."""
-        env = self.package.make(f"minatar-{ORIGINAL_NAMES[game]}")
-
-        def start(key: jax.Array) -> tuple[Any, jax.Array]:
-            state = env.init(key)
-            return state, state.observation
-
-        def advance(state: Any, action: jax.Array, key: jax.Array) -> tuple[Any, Frame]:
-            key_step, key_init = jax.random.split(key)
-            stepped = env.step(state, action, key_step)
-            ended = stepped.terminated | stepped.truncated
-            new_or_old = lambda new, old: jnp.where(ended, new, old)
-            after = jax.tree.map(new_or_old, env.init(key_init), stepped)
-            frame = Frame(
-                stepped.observation,
-                stepped.rewards[0],
-                stepped.terminated,
-                stepped.truncated,
-                after.observation,
-            )
-            return after, frame
-
-        return JaxGame(env.num_actions, start, advance, batch=batch)
-
-
-PORTS: dict[str, Callable[[], Port]] = {
-    "qduet": Qduet,
-    "minatar": Original,
-    "gymnax": Gymnax,
-    "pgx": Pgx,
+PORTS: dict[str, Callable[[str, int], PortGame]] = {
+    "qduet": qduet_game,
+    "minatar": OriginalGame,
+    "gymnax": gymnax_game,
+    "pgx": pgx_game,
 }
-"""The ports that `qduet conformance` knows."""
+"""`Port.make` of the ports that `qduet conformance` knows, by the names of their packages."""
 
 
 def port(name: str) -> Port:
     """The port of this name; `InputError` if it is unknown or not installed."""
     if name not in PORTS:
         raise unknown_name("port", name, PORTS)
-    _imported("minatar")
-    return PORTS[name]()
+    for package in ("minatar", name):
+        _imported(package)
+    return Port(name, qduet.__version__ if name == "qduet" else version(name), PORTS[name])

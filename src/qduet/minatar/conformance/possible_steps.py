@@ -1,9 +1,10 @@
 """Every step the original could make from a state, whatever its random draws are.
 
-The original's random source is replaced by one that can take every path: `OriginalModel` runs the
-original once for each path, the sticky draw included.
+`OriginalModel` runs the original once for each path through its draws, and for the chosen and the
+last action. For that the original's random source is replaced by one that can take every path.
 """
 
+import copy
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ class PossibleState(NamedTuple):
     """One state the original could be in."""
 
     game: dict[str, Any]
-    """The attributes of the game object."""
+    """The attributes of the game object that a step may change."""
     last_action: int
     """Index into the full action set."""
     cleared: bool = False
@@ -46,8 +47,6 @@ class PossibleStep(NamedTuple):
 
     after: PossibleState
     shown: Shown
-    sticky: bool = False
-    """The chosen action was replaced by the last one."""
     was_cleared: bool = False
     """`cleared` of the state before."""
 
@@ -84,14 +83,18 @@ class AllPaths:
         low, high = (0, low) if high is None else (low, high)
         return low + self._choose(high - low)
 
-    def next_path(self) -> bool:
-        """Goes on to the next path; False when there is none."""
-        taken = self.taken
-        while taken and taken[-1][0] + 1 == taken[-1][1]:
-            taken.pop()
-        self.path = [answer for answer, _ in taken[:-1]] + [taken[-1][0] + 1] if taken else []
-        self.taken = []
-        return bool(self.path)
+    def paths(self) -> Iterator[None]:
+        """Yields once for every path; in between the original is run."""
+        self.path = []
+        while True:
+            self.taken = []
+            yield
+            while self.taken and self.taken[-1][0] + 1 == self.taken[-1][1]:
+                self.taken.pop()
+            if not self.taken:
+                return
+            *before, last = (answer for answer, _ in self.taken)
+            self.path = [*before, last + 1]
 
 
 class OriginalModel:
@@ -100,84 +103,69 @@ class OriginalModel:
     def __init__(self, game: str):
         from minatar import Environment
 
-        self.env = Environment(ORIGINAL_NAMES[game])
+        # Nothing sticks by itself: here both the chosen and the last action are executed.
+        self.env = Environment(ORIGINAL_NAMES[game], sticky_action_prob=0.0)
         self.actions: tuple[int, ...] = GAMES[game].MINIMAL_ACTIONS
         self.is_freeway = game == "Freeway"
-        self.draws = AllPaths()
-        self.sticky = _Fixed()
-        self.env.random, self.env.env.random = self.sticky, self.draws
+        self.draws = self.env.env.random = AllPaths()
 
-    def _paths(self, seen: np.ndarray | None) -> Iterator[None]:
+    def _paths(self, seen: np.ndarray) -> Iterator[None]:
         """Once for every path through the game's draws; `seen` shows Freeway's cars."""
-        self.draws.path, self.draws.taken = [], []
         if self.is_freeway:
             self.draws.cars = read_cars(seen)
-            if self.draws.cars is None:
-                return
-        yield
-        while self.draws.next_path():
-            yield
+        if not self.is_freeway or self.draws.cars is not None:
+            yield from self.draws.paths()
 
     def starts(self, seen: np.ndarray) -> list[PossibleStep]:
         """Every way in which an episode can begin, with noop as the last action."""
         starts = []
         for _ in self._paths(seen):
             self.env.reset()
-            state = PossibleState(_copied(_snapshot(self.env.env)), 0)
-            starts.append(PossibleStep(state, Shown(self.env.state(), 0.0, False)))
+            starts.append(PossibleStep(self._state(0), Shown(self.env.state(), 0.0, False)))
         return starts
-
-    def restore(self, state: PossibleState) -> None:
-        """Puts the original into this state."""
-        self.env.env.__dict__.update(_copied(state.game))
-        self.env.last_action = state.last_action
 
     def steps(self, state: PossibleState, action: int, seen: np.ndarray) -> Iterator[PossibleStep]:
         """Everything that can follow the action, an index into the minimal set."""
-        chosen = self.actions[action]
-        for sticky in (False, True) if state.last_action != chosen else (False,):
+        for executed in dict.fromkeys((self.actions[action], state.last_action)):
             for _ in self._paths(seen):
                 self.restore(state)
-                self.sticky.value = 0.0 if sticky else 0.99
-                reward, terminated = self.env.act(chosen)
-                after = PossibleState(_snapshot(self.env.env), int(self.env.last_action))
+                reward, terminated = self.env.act(executed)
                 shown = Shown(self.env.state(), float(reward), bool(terminated))
-                yield PossibleStep(after, shown, sticky, state.cleared)
+                yield PossibleStep(self._state(executed), shown, state.cleared)
+
+    def _state(self, last_action: int) -> PossibleState:
+        """The state that the original is in now."""
+        attributes = vars(self.env.env).items()
+        changing = {name: value for name, value in attributes if name not in CONSTANT}
+        return PossibleState(copy.deepcopy(changing), last_action)
+
+    def restore(self, state: PossibleState) -> None:
+        """Puts the original into this state."""
+        vars(self.env.env).update(copy.deepcopy(state.game))
 
     def survives(
         self, state: PossibleState, action: int, depth: int, *, whatever_sticks: bool
     ) -> bool:
         """Whether the game can go on for `depth` steps after this one."""
-        chosen_or_last = {self.actions[action]}
+        executable = {self.actions[action]}
         if whatever_sticks:
-            chosen_or_last.add(state.last_action)
-        for executed in chosen_or_last:
+            executable.add(state.last_action)
+        for executed in executable:
             self.draws.path, self.draws.taken = [], []
             self.restore(state)
-            self.sticky.value = 0.99
             if self.env.act(executed)[1]:
                 return False
-            after = PossibleState(_snapshot(self.env.env), int(self.env.last_action))
+            after = self._state(executed)
             if depth and not any(
                 self.survives(after, further, depth - 1, whatever_sticks=whatever_sticks)
-                for further in self.preferred(after)
+                for further in self._preferred(after)
             ):
                 return False
         return True
 
-    def preferred(self, state: PossibleState) -> list[int]:
+    def _preferred(self, state: PossibleState) -> list[int]:
         """All actions, the last one first: it cannot be changed by sticking."""
         return sorted(range(len(self.actions)), key=lambda a: self.actions[a] != state.last_action)
-
-
-class _Fixed:
-    """A random source for the sticky draw alone."""
-
-    value = 0.99
-
-    def rand(self) -> float:
-        """The number that decides between the chosen and the last action."""
-        return self.value
 
 
 def read_cars(seen: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
@@ -193,33 +181,3 @@ def read_cars(seen: np.ndarray | None) -> tuple[np.ndarray, np.ndarray] | None:
         speeds[row] = channels[0] + 1
         rightwards[row] = trails[0] == (cars[0] - 1) % 10
     return speeds, rightwards
-
-
-def _copied(attributes: dict[str, Any]) -> dict[str, Any]:
-    """The attributes, with arrays and lists (of lists) of their own."""
-
-    def copy(value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            return value.copy()
-        if isinstance(value, list):
-            return [copy(one) for one in value]
-        return value
-
-    return {name: copy(value) for name, value in attributes.items()}
-
-
-def _snapshot(game: Any) -> dict[str, Any]:
-    """Everything about the game that a step may change; not copied, for `restore` copies."""
-    return {name: value for name, value in vars(game).items() if name not in CONSTANT}
-
-
-def state_key(state: PossibleState) -> tuple:
-    """A key for dictionaries: equal for equal states."""
-
-    def hashable(value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            return value.tobytes()
-        return tuple(hashable(one) for one in value) if isinstance(value, list) else value
-
-    game = tuple((name, hashable(value)) for name, value in sorted(state.game.items()))
-    return game, state.last_action, state.cleared

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from qduet.minatar.conformance.ports import OriginalGame, Port
-from qduet.minatar.conformance.random_play import Episodes, random_episodes
-from qduet.minatar.conformance.tracker import Difference, Tally, track
+from qduet.minatar.conformance.ports import OriginalGame, Port, PortGame
+from qduet.minatar.conformance.tracker import Tally, track
 from qduet.minatar.registry import GAMES
 
 LEVEL = 1e-4
@@ -25,6 +24,9 @@ LONG = 1500
 
 FREEWAY_LENGTH = 2501
 """Steps of an episode of Freeway."""
+
+LONGEST = 4000
+"""Steps after which an episode of random play is left unfinished, whatever the port does."""
 
 
 class Verdict(StrEnum):
@@ -47,15 +49,26 @@ class Finding(NamedTuple):
     """The numbers behind the verdict, in words."""
 
 
+class Episodes(NamedTuple):
+    """The first episode of each game of a batch."""
+
+    returns: np.ndarray
+    """float[batch]: the sum of rewards."""
+    lengths: np.ndarray
+    """int[batch]: steps."""
+    terminated: np.ndarray
+    """bool[batch]: the game was over."""
+    truncated: np.ndarray
+    """bool[batch]: the port cut it. Neither flag is set where it went on after `LONGEST` steps."""
+
+
 class Measured(NamedTuple):
     """What was measured of one game of a port."""
 
     game: str
     num_actions: int
-    shape: tuple[int, ...]
-    """Of one observation."""
-    dtype: str
-    """Of its elements."""
+    observation: str
+    """Type and shape of one, such as ``bool[10, 10, 4]``."""
     tally: Tally
     """What the tracker saw."""
     played: Episodes
@@ -64,129 +77,129 @@ class Measured(NamedTuple):
     """Random play of the original."""
 
 
-def _judged(conforms: bool, evidence: str) -> tuple[Verdict, str]:
-    """The verdict of a rule that could be checked."""
-    return (Verdict.CONFORMS if conforms else Verdict.DIFFERS), evidence
+def random_episodes(played: PortGame, batch: int, *, seed: int) -> Episodes:
+    """One episode of each game with uniform actions, so that short episodes count no more."""
+    rng = np.random.default_rng(seed)
+    played.reset(seed)
+    returns, lengths = np.zeros(batch), np.zeros(batch, int)
+    running = np.ones(batch, bool)
+    terminated, truncated = np.zeros(batch, bool), np.zeros(batch, bool)
+    for _ in range(LONGEST):
+        frame = played.step(rng.integers(0, played.num_actions, batch))
+        returns[running] += np.asarray(frame.reward, float)[running]
+        lengths[running] += 1
+        terminated |= running & frame.terminated
+        truncated |= running & frame.truncated & ~frame.terminated
+        running &= ~(terminated | truncated)
+        if not running.any():
+            break
+    return Episodes(returns, lengths, terminated, truncated)
 
 
-def _not_checked(why: str) -> tuple[Verdict, str]:
-    """The verdict of a rule that could not be checked."""
-    return Verdict.NOT_CHECKED, why
+Judgement = tuple[bool | None, str]
+"""Whether the port follows a rule (None: it could not be checked), and the evidence."""
 
 
-def action_set(measured: Measured) -> tuple[Verdict, str]:
+def action_set(measured: Measured) -> Judgement:
     """As many actions as the original's minimal set; `transitions` shows what they do."""
     expected = len(GAMES[measured.game].MINIMAL_ACTIONS)
-    return _judged(
-        measured.num_actions == expected, f"{measured.num_actions} actions, original {expected}"
-    )
+    evidence = f"{measured.num_actions} actions, original {expected}"
+    return measured.num_actions == expected, evidence
 
 
-def observation(measured: Measured) -> tuple[Verdict, str]:
+def observation(measured: Measured) -> Judgement:
     """bool[10, 10, channels]."""
-    expected = (10, 10, len(GAMES[measured.game].CHANNELS))
-    same = measured.shape == expected and measured.dtype == "bool"
-    return _judged(same, f"{measured.dtype}{list(measured.shape)}, original bool{list(expected)}")
+    expected = f"bool{[10, 10, len(GAMES[measured.game].CHANNELS)]}"
+    return measured.observation == expected, f"{measured.observation}, original {expected}"
 
 
-def start(measured: Measured) -> tuple[Verdict, str]:
+def start(measured: Measured) -> Judgement:
     """Episodes begin as the original's can."""
     wrong = measured.tally.wrong_starts
     if wrong:
-        return _judged(False, f"{len(wrong)} impossible; first: {wrong[0]}")
-    return _judged(True, f"{measured.tally.episodes + 1} starts, all possible in the original")
+        return False, f"{len(wrong)} impossible; first: {wrong[0]}"
+    return True, f"{measured.tally.episodes + 1} starts, all possible in the original"
 
 
-def transitions(measured: Measured) -> tuple[Verdict, str]:
+def transitions(measured: Measured) -> Judgement:
     """Every step's picture, reward and end is one the original can produce."""
     tally = measured.tally
     if not tally.steps:
-        return _not_checked("no episode began as the original's do")
-    if tally.impossible:
-        count = f"{len(tally.impossible)} of {tally.steps} steps impossible in the original"
-        kinds = ", ".join(f"{times} × {what}" for what, times in _most_common(tally.impossible))
-        return _judged(False, f"{count} ({kinds}); first: {tally.impossible[0]}")
-    return _judged(True, f"{tally.steps} steps in {tally.episodes} episodes, all possible")
+        return None, "no episode began as the original's do"
+    if not tally.impossible:
+        return True, f"{tally.steps} steps in {tally.episodes} episodes, all possible"
+    count = f"{len(tally.impossible)} of {tally.steps} steps impossible in the original"
+    anywhere = (re.sub(r" at row \d+, column \d+", "", one.what) for one in tally.impossible)
+    kinds = ", ".join(f"{times} × {what}" for what, times in Counter(anywhere).most_common(3))
+    return False, f"{count} ({kinds}); first: {tally.impossible[0]}"
 
 
-def _most_common(differences: list[Difference]) -> list[tuple[str, int]]:
-    """The three most frequent kinds of difference, wherever on the board they are."""
-    kinds = (re.sub(r" at row \d+, column \d+", "", one.what) for one in differences)
-    return Counter(kinds).most_common(3)
-
-
-def sticky_actions(measured: Measured) -> tuple[Verdict, str]:
+def sticky_actions(measured: Measured) -> Judgement:
     """The last action is repeated with probability 0.1 (exact two-sided binomial test)."""
     from scipy.stats import binomtest
 
     repeated, total = measured.tally.repeated, measured.tally.repeated + measured.tally.as_chosen
     if total < 50:
-        return _not_checked(f"only {total} steps could tell")
+        return None, f"only {total} steps could tell"
     p_value = float(binomtest(repeated, total, STICKY).pvalue)
     evidence = f"{repeated} of {total} actions repeated ({repeated / total:.3f}); p = {p_value:.2g}"
-    return _judged(p_value > LEVEL, evidence)
+    return p_value > LEVEL, evidence
 
 
-def last_action_survives(measured: Measured) -> tuple[Verdict, str]:
+def last_action_survives(measured: Measured) -> Judgement:
     """A new episode's first action may be the last one of the episode before."""
     kept, cleared = measured.tally.kept, measured.tally.cleared
-    evidence = f"survived {kept} times, cleared {cleared} times"
-    return _judged(cleared == 0, evidence) if kept + cleared else _not_checked("no step could tell")
+    if kept + cleared == 0:
+        return None, "no step could tell"
+    return cleared == 0, f"survived {kept} times, cleared {cleared} times"
 
 
-def no_time_limit(measured: Measured) -> tuple[Verdict, str]:
+def no_time_limit(measured: Measured) -> Judgement:
     """Episodes end when the game is over, and never for another reason."""
-    tally, lengths = measured.tally, measured.played.lengths
+    tally, played = measured.tally, measured.played
     if tally.truncated:
-        return _judged(
-            False, f"truncated {len(tally.truncated)} times; first: {tally.truncated[0]}"
-        )
-    if measured.played.truncated.any():
-        cut = lengths[measured.played.truncated]
-        return _judged(False, f"{len(cut)} episodes of random play cut, at {cut.min()} steps")
-    longest = max(tally.longest, int(lengths.max()))
-    evidence = f"longest episode {longest} steps, none truncated"
-    return _judged(True, evidence) if longest >= LONG else _not_checked(evidence)
+        return False, f"truncated {len(tally.truncated)} times; first: {tally.truncated[0]}"
+    if played.truncated.any():
+        cut = played.lengths[played.truncated]
+        return False, f"{len(cut)} episodes of random play cut, at {cut.min()} steps"
+    longest = max(tally.longest, int(played.lengths.max()))
+    return longest >= LONG or None, f"longest episode {longest} steps, none truncated"
 
 
-def freeway_length(measured: Measured) -> tuple[Verdict, str]:
+def freeway_length(measured: Measured) -> Judgement:
     """Freeway ends, as terminated, in step 2501."""
-    lengths = sorted({int(length) for length in measured.played.lengths})
     played = measured.played
+    lengths = sorted({int(length) for length in played.lengths})
+    how = "truncated" if played.truncated.any() else "not ended"
     if played.terminated.all():
         how = "terminated"
-    else:
-        how = "truncated" if played.truncated.any() else "not ended"
     same = lengths == [FREEWAY_LENGTH] and how == "terminated"
-    return _judged(same, f"lengths {lengths}, {how}; original {FREEWAY_LENGTH}, terminated")
+    return same, f"lengths {lengths}, {how}; original {FREEWAY_LENGTH}, terminated"
 
 
-def random_return(measured: Measured) -> tuple[Verdict, str]:
+def random_return(measured: Measured) -> Judgement:
     """Returns of random play are distributed as the original's."""
     return _same_distribution(measured.played.returns, measured.original.returns)
 
 
-def random_length(measured: Measured) -> tuple[Verdict, str]:
+def random_length(measured: Measured) -> Judgement:
     """Lengths of random play are distributed as the original's."""
     return _same_distribution(measured.played.lengths, measured.original.lengths)
 
 
-def _same_distribution(port: np.ndarray, original: np.ndarray) -> tuple[Verdict, str]:
+def _same_distribution(port: np.ndarray, original: np.ndarray) -> Judgement:
     """A two-sample Kolmogorov-Smirnov test; for numbers with ties it is conservative."""
     from scipy.stats import ks_2samp
 
     p_value = float(ks_2samp(port, original, method="asymp").pvalue)
-    evidence = f"{_mean_text(port)}, original {_mean_text(original)}; KS p = {p_value:.2g}"
-    return _judged(p_value > LEVEL, evidence)
+    port_mean, original_mean = (
+        f"{sample.mean():.3g} ± {sample.std(ddof=1) / math.sqrt(len(sample)):.2g}"
+        for sample in (port, original)
+    )
+    return p_value > LEVEL, f"{port_mean}, original {original_mean}; KS p = {p_value:.2g}"
 
 
-def _mean_text(sample: np.ndarray) -> str:
-    """Mean and standard error: ``0.39 ± 0.012``."""
-    error = sample.std(ddof=1) / math.sqrt(len(sample))
-    return f"{sample.mean():.3g} ± {error:.2g}"
-
-
-RULES: dict[str, Callable[[Measured], tuple[Verdict, str]]] = {
+RULES: dict[str, Callable[[Measured], Judgement]] = {
     "action set": action_set,
     "observation": observation,
     "start": start,
@@ -211,16 +224,17 @@ def examine(
     measured = Measured(
         game,
         int(single.num_actions),
-        first.shape[1:],
-        str(first.dtype),
+        f"{first.dtype}{list(first.shape[1:])}",
         track(game, single, steps, seed=seed),
         random_episodes(port.make(game, batch), batch, seed=seed),
         random_episodes(OriginalGame(game, batch), batch, seed=seed + 1),
     )
+    verdicts = {True: Verdict.CONFORMS, False: Verdict.DIFFERS, None: Verdict.NOT_CHECKED}
     # All episodes of Freeway have one length; it has a rule of its own.
     not_of_this_game = "length of random play" if game == "Freeway" else "freeway length"
-    return [
-        Finding(game, name, *rule(measured))
-        for name, rule in RULES.items()
-        if name != not_of_this_game
-    ]
+    findings = []
+    for name, rule in RULES.items():
+        if name != not_of_this_game:
+            conforms, evidence = rule(measured)
+            findings.append(Finding(game, name, verdicts[conforms], evidence))
+    return findings

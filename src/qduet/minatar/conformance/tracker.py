@@ -18,7 +18,6 @@ from qduet.minatar.conformance.possible_steps import (
     PossibleState,
     PossibleStep,
     Shown,
-    state_key,
 )
 from qduet.minatar.registry import GAMES
 
@@ -38,16 +37,13 @@ CAREFUL: dict[str, tuple[Policy, ...]] = {
 class Difference(NamedTuple):
     """A step that the original could not have made."""
 
-    seed: int
-    episode: int
-    """Counted from 1 for each seed."""
-    step: int
-    """Counted in the episode, from 1; 0 is its start."""
+    where: str
+    """Such as ``seed 0, episode 1, step 5``; step 0 is an episode's start."""
     what: str
     """How it differs, in words."""
 
     def __str__(self) -> str:
-        return f"seed {self.seed}, episode {self.episode}, step {self.step}: {self.what}"
+        return f"{self.where}: {self.what}"
 
 
 @dataclass
@@ -101,9 +97,9 @@ class Tracker:
         made = 0
         while made < limit and states:
             if self.step == 0 and policy is not policies.noop:
-                action = _revealing_action(self.model, states, rng)
+                action = self._revealing_action(states, rng)
             else:
-                action = _choose(self.model, states, rng, policy, LOOKAHEAD[self.game])
+                action = self._choose(states[0], rng, policy)
             frame = self.played.step(np.array([action]))
             made, self.step = made + 1, self.step + 1
             terminated, truncated = bool(frame.terminated[0]), bool(frame.truncated[0])
@@ -121,7 +117,8 @@ class Tracker:
         return made
 
     def _difference(self, what: str) -> Difference:
-        return Difference(self.seed, self.episode, self.step, what)
+        where = f"seed {self.seed}, episode {self.episode}, step {self.step}"
+        return Difference(where, what)
 
     def _begin(self, observation: np.ndarray, before: list[PossibleState]) -> list[PossibleState]:
         """The states in which an episode can begin like this, for each last action before it."""
@@ -152,12 +149,12 @@ class Tracker:
             self.tally.impossible.append(self._difference(what))
             return []
         self._count(states, fitting, action)
-        return list({state_key(step.after): step.after for step in fitting}.values())
+        return list({repr(step.after): step.after for step in fitting}.values())  # each once
 
     def _count(self, states: list[PossibleState], fitting: list[PossibleStep], action: int) -> None:
         """Counts whether the chosen or the last action was executed, where that shows."""
         chosen = self.model.actions[action]
-        sticky = {step.sticky for step in fitting}
+        sticky = {step.after.last_action != chosen for step in fitting}
         if len(sticky) != 1:
             return
         if self.step == 1:
@@ -169,37 +166,28 @@ class Tracker:
             self.tally.repeated += sticky == {True}
             self.tally.as_chosen += sticky == {False}
 
+    def _choose(self, state: PossibleState, rng: np.random.Generator, policy: Policy | None) -> int:
+        """Mostly the policy's action, but always one with which the game can go on; else any."""
+        model, lookahead = self.model, LOOKAHEAD[self.game]
+        anything = [int(action) for action in rng.permutation(len(model.actions))]
+        if policy is None:
+            return anything[0]
+        model.restore(state)
+        wanted = policy(model.env.env, rng)
+        explores = wanted not in model.actions
+        explores = explores or (rng.random() < 0.05 and policy is not policies.noop)
+        order = anything if explores else [model.actions.index(wanted), *anything]
+        for whatever_sticks in (True, False):
+            for action in order:
+                if model.survives(state, action, lookahead, whatever_sticks=whatever_sticks):
+                    return action
+        return order[0]
 
-def _choose(
-    model: OriginalModel,
-    states: list[PossibleState],
-    rng: np.random.Generator,
-    policy: Policy | None,
-    lookahead: int,
-) -> int:
-    """Mostly the policy's action, but always one with which the game can go on; else any."""
-    anything = [int(action) for action in rng.permutation(len(model.actions))]
-    if policy is None:
-        return anything[0]
-    state = states[0]
-    model.restore(state)
-    wanted = policy(model.env.env, rng)
-    explores = wanted not in model.actions or (rng.random() < 0.05 and policy is not policies.noop)
-    order = anything if explores else [model.actions.index(wanted), *anything]
-    for whatever_sticks in (True, False):
-        for action in order:
-            if model.survives(state, action, lookahead, whatever_sticks=whatever_sticks):
-                return action
-    return order[0]
-
-
-def _revealing_action(
-    model: OriginalModel, states: list[PossibleState], rng: np.random.Generator
-) -> int:
-    """An episode's first action: neither noop nor the last one, so that a replaced one shows."""
-    hidden = {0} | {state.last_action for state in states}
-    good = [i for i, action in enumerate(model.actions) if action not in hidden]
-    return int(rng.choice(good or range(len(model.actions))))
+    def _revealing_action(self, states: list[PossibleState], rng: np.random.Generator) -> int:
+        """An episode's first action: not noop and not the last one, so that sticking shows."""
+        hidden = {0} | {state.last_action for state in states}
+        good = [i for i, action in enumerate(self.model.actions) if action not in hidden]
+        return int(rng.choice(good or range(len(self.model.actions))))
 
 
 def _describe(possible: list[PossibleStep], shown: Shown, channels: tuple[str, ...]) -> str:

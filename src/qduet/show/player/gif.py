@@ -52,9 +52,8 @@ def gif(recording: Recording, *, fps: float = 10) -> bytes:
     for t, packed in enumerate(steps.observations):
         bits = np.unpackbits(packed, bitorder="little")[: 100 * env.num_channels]
         board = bits.reshape(env.num_channels, 10, 10).transpose(1, 2, 0).astype(bool)
-        left = animation.picture(
-            board, env.channels, caption=_caption(recording, t), palette="bright"
-        )
+        frame = animation.Frame(board, _caption(recording, t))
+        left = animation.picture(frame, env.channels, palette="bright")
         size = (left.width + NAME + 2 * (BAR + NUMBER), left.height)
         image = pil.Image.new("RGB", size, PAPER)
         image.paste(left)
