@@ -3,6 +3,7 @@ import pytest
 
 from qduet.core.errors import InputError
 from qduet.tabular.mdp import MDP, four_state, uniform_policy
+from qduet.theory.expected import rate
 from qduet.theory.problems import (
     load_problem,
     problem_json,
@@ -10,7 +11,6 @@ from qduet.theory.problems import (
     random_problem,
     visitation,
 )
-from qduet.theory.rates import rate
 from qduet.theory.suite import CLAIMS, check_problem, results_on
 
 

@@ -15,8 +15,8 @@ from qduet.tabular import operators as ops
 from qduet.tabular.mdp import four_state, optimum
 from qduet.tabular.tables import AVTables, Floats
 from qduet.theory.check import TOLERANCE, Check, Evidence, at_most, conclude, equal, exceeds
+from qduet.theory.expected import expected_curve, rate
 from qduet.theory.problems import Problem, problem_of, ring
-from qduet.theory.rates import expected_curve, rate
 
 Limit = Callable[..., AVTables]
 """``(q, start) -> (V, A)``."""
@@ -179,7 +179,7 @@ def av_off_policy_unstable(*, num_states: int = 12, num_actions: int = 18) -> Ch
 
 
 def closed_form_modes(n: int, discount: float) -> dict[str, float]:
-    """The slowest mode of each rule on the 4-state MDP with n actions (see `rates`)."""
+    """The slowest mode of each rule on the 4-state MDP with n actions (see `expected`)."""
     lag = 1 - discount
     through = lambda product: (1 + 1 / n - np.sqrt((1 - 1 / n) ** 2 + 4 * product)) / 2
     modes = {
@@ -197,7 +197,7 @@ def closed_form_modes(n: int, discount: float) -> dict[str, float]:
 def slowest_modes(
     *, modes: Callable[[int, float], dict[str, float]] = closed_form_modes, step_size: float = 0.1
 ) -> Check:
-    """The slowest mode of each rule on the 4-state MDP is as `rates` derives it, for 2–18 actions.
+    """The slowest mode of each rule on the 4-state MDP is the closed form, for 2–18 actions.
 
     So QV-learning is |A| times faster than Expected Sarsa, Dueling |A| and Hard RDQ |A|+1 times
     faster than Q-learning, while 1/|A| > 1 − γ; BC-QVMAX is slower than Q-learning.

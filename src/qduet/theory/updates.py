@@ -13,13 +13,7 @@ from qduet.tabular import operators as ops
 from qduet.tabular.operators import E
 from qduet.tabular.tables import QVTables
 from qduet.theory.check import Check, Evidence, at_most, conclude, equal
-from qduet.theory.expected import (
-    TABLES,
-    expected_update,
-    interleaving,
-    random_tables,
-    read_out,
-)
+from qduet.theory.expected import TABLES, expected_update, interleaving, random_tables, read_out
 from qduet.theory.problems import Problem
 from qduet.theory.sampled import (
     BETA,
@@ -123,7 +117,7 @@ def rdq_invariant(problem: Problem, *, rules: Factory = standard) -> Check:
     offset = lambda y: y.v - y.adv.sum(axis=-1)
     hard, _, after_hard = _one_update("hard_rdq", problem, rules)
     soft, _, after_soft = _one_update("soft_rdq", problem, rules)
-    here = np.arange(problem.mdp.num_states) == after_soft.state[:, None]
+    here = np.arange(problem.mdp.num_states) == after_soft.experience.state[:, None]
     shrunk = np.where(here, 1 - BETA, 1.0) * offset(soft)
     new = ops.hard_rdq(problem.mdp, problem.behaviour, hard)
     return conclude(
@@ -147,9 +141,8 @@ def effective_step(problem: Problem, *, rules: Factory = standard) -> Check:
     for name, share in spill.items():
         tables, step_size, updated = _one_update(name, problem, rules)
         before, after = read_out(name, tables), read_out(name, updated.tables)
-        state, action = updated.state, updated.action
-        discount = np.where(problem.mdp.terminal, 0.0, problem.mdp.discount)[updated.next_state]
-        target = updated.reward + discount * before.max(axis=1)[updated.next_state]
+        state, action, reward, discount, next_state = updated.experience
+        target = reward + discount * before.max(axis=1)[next_state]
         delta = target - before[state, action]
         rows = np.arange(state.size)
         expected = np.repeat(before[None], state.size, axis=0)

@@ -17,9 +17,9 @@ from qduet.tabular.rules import make_rule
 from qduet.tabular.sweeps import sweep
 from qduet.tabular.tables import AVTables
 from qduet.theory.av import closed_form_modes, kappas, ring_slowest
+from qduet.theory.expected import expected_curve, rate
 from qduet.theory.problems import Problem, problem_of, ring
-from qduet.theory.rates import expected_curve, rate, simulated_curve
-from qduet.theory.sampled import replay, walk
+from qduet.theory.sampled import replay, simulated_curve, walk
 
 TITLES = {
     "figure4": "Figure 4: where Dueling and Hard RDQ end up",
