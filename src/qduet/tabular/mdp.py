@@ -74,9 +74,7 @@ class MDP:
         start = np.eye(num_states)[0] if self.start is None else np.array(self.start, np.float64)
         terminal = np.zeros(num_states, bool) if self.terminal is None else self.terminal
         terminal = np.array(terminal, bool)
-        if reward.shape != p.shape:
-            either = f"{list(p.shape)} or {list(p.shape[:2])}"
-            raise InputError(f"reward must have shape {either}; it has {list(reward.shape)}")
+        _check_shape("reward", reward, p.shape)
         _check_shape("start", start, (num_states,))
         _check_shape("terminal", terminal, (num_states,))
         check_distribution("p[s, a, :]", p)
@@ -185,10 +183,8 @@ def optimum(mdp: MDP) -> QVTables:
     return QVTables(q=q, v=q.max(axis=1))
 
 
-_FOUR_STATE = {"on-policy": (0.0, 0.99), "qvmax": (0.0, 0.99), "dueling": (-1.0, 0.999)}
-
-FOUR_STATE = tuple(_FOUR_STATE)
-"""The names of the paper's problems."""
+FOUR_STATE = {"on-policy": (0.0, 0.99), "qvmax": (0.0, 0.99), "dueling": (-1.0, 0.999)}
+"""The paper's problems: what every action but a₀ pays, and γ."""
 
 
 def four_state(problem: str, num_actions: int, discount: float | None = None) -> MDP:
@@ -197,11 +193,11 @@ def four_state(problem: str, num_actions: int, discount: float | None = None) ->
     Action a₀ pays +1. Every other action pays 0 in the problems ``on-policy`` and ``qvmax``
     (γ = 0.99), and −1 in ``dueling`` (γ = 0.999). Episodes never end and start in state 0.
     """
-    if problem not in _FOUR_STATE:
-        raise unknown_name("problem", problem, _FOUR_STATE)
+    if problem not in FOUR_STATE:
+        raise unknown_name("problem", problem, FOUR_STATE)
     if num_actions < 1:
         raise InputError(f"the number of actions must be at least 1; it is {num_actions}")
-    other_reward, default_discount = _FOUR_STATE[problem]
+    other_reward, default_discount = FOUR_STATE[problem]
     reward = np.full((4, num_actions), other_reward)
     reward[:, 0] = 1.0
     return MDP(

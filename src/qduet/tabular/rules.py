@@ -146,11 +146,6 @@ def mean(q: jax.Array, s: Scalar) -> jax.Array:
     return sum_over_actions(lambda a: q[s, a], q.shape[1]) / q.shape[1]
 
 
-def epsilon_greedy(epsilon: float) -> Expectation:
-    """The expectation under the ε-greedy policy: (1 − ε) max_a q(s, a) + ε mean_a q(s, a)."""
-    return trailing_axes(lambda q, s: (1 - epsilon) * greedy(q, s) + epsilon * mean(q, s))
-
-
 def expected_sarsa(expect: Expectation, goal: str = "behaviour") -> Rule:
     """Expected Sarsa (eq. 2): Q(S,A) moves toward R + γ Σ_a' π(a'|S') Q(S',a')."""
     if not callable(expect):
