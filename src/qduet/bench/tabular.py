@@ -31,8 +31,6 @@ from qduet.tabular.sweeps import error_targets, sweep
 
 DESCRIPTION = "updates per second of the tabular rules, against NumPy (default)"
 
-_PAPER = ("figure2", "figure3", "figure5")
-"""The figures whose whole cost is extrapolated."""
 STEPS = 20_000
 """Environment steps of a timed run."""
 STEP_SIZES = np.array(FIGURES["figure5"].step_sizes)
@@ -57,17 +55,6 @@ class Reading(NamedTuple):
     """CPU time until each thread has its first result; nearly all of it is compilation."""
     largest_difference: float
     """Between NumPy's final errors and the sweep's, in percentage points, α < 0.4."""
-
-
-class WholeJob(NamedTuple):
-    """Figures 2, 3 and 5 at the full protocol, extrapolated from the readings; in seconds."""
-
-    updates: int
-    cores: int
-    sweep: float
-    compilation: float
-    numpy_side_by_side: float
-    numpy_one_run: float
 
 
 def add_arguments(parser: Any) -> None:
@@ -153,32 +140,29 @@ def _numpy(mdp: MDP, name: str, alphas: np.ndarray, steps: int) -> tuple[float, 
     return 1e9 * seconds / (alphas.size * steps), errors
 
 
-def whole_job(readings: Sequence[Reading], cores: int) -> WholeJob:
-    """Extrapolates from readings at two or more |A|, linearly in |A| between them."""
-    sizes = sorted({r.num_actions for r in readings})
-    by_key = {(r.rule, r.num_actions): r for r in readings}
-    total = dict.fromkeys(("sweep", "compilation", "numpy_side_by_side", "numpy_one_run"), 0.0)
-    updates = 0
-    for figure in (FIGURES[name] for name in _PAPER):
+def summary(readings: Sequence[Reading]) -> dict[str, Any]:
+    """Figures 2, 3 and 5 at the full protocol, in seconds, if each of their rules was timed.
+
+    Extrapolated from readings at two or more |A|, linearly in |A| between them.
+    """
+    figures = [FIGURES[name] for name in ("figure2", "figure3", "figure5")]
+    if not {r.rule for r in readings} >= {spec.rule for figure in figures for spec in figure.rules}:
+        return {}
+    cores = machine.cores()
+    job = {"updates": sum(figure.updates for figure in figures), "cores": cores}
+    per_update = ("sweep", "numpy_side_by_side", "numpy_one_run")
+    total = dict.fromkeys(("sweep", "compilation", *per_update[1:]), 0.0)
+    for figure in figures:
         each = figure.updates // len(figure.rules) // len(figure.actions)
         for spec in figure.rules:
-            at = [by_key[spec.rule, size] for size in sizes]
-            for num_actions in figure.actions:
-                between = lambda values: float(np.interp(num_actions, sizes, values))  # noqa: B023
-                updates += each
-                total["sweep"] += 1e-9 * each * between([r.sweep_ns for r in at])
-                total["compilation"] += between([r.compile_seconds for r in at])
-                for key in ("numpy_side_by_side", "numpy_one_run"):
-                    total[key] += 1e-9 * each * between([getattr(r, f"{key}_ns") for r in at])
-    return WholeJob(updates, cores, **{key: seconds / cores for key, seconds in total.items()})
-
-
-def summary(readings: Sequence[Reading]) -> dict[str, Any]:
-    """The whole job, for the JSON document, if every rule of the figures was timed."""
-    timed = {r.rule for r in readings}
-    if not timed >= {spec.rule for name in _PAPER for spec in FIGURES[name].rules}:
-        return {}
-    return {"whole_job_seconds": whole_job(readings, machine.cores())._asdict()}
+            at = sorted((r for r in readings if r.rule == spec.rule), key=lambda r: r.num_actions)
+            sizes = [r.num_actions for r in at]
+            sum_of = lambda values: float(np.interp(figure.actions, sizes, values).sum())  # noqa: B023
+            total["compilation"] += sum_of([r.compile_seconds for r in at])
+            for key in per_update:
+                total[key] += 1e-9 * each * sum_of([getattr(r, f"{key}_ns") for r in at])
+    seconds = {key: value / cores for key, value in total.items()}
+    return {"whole_job_seconds": {**job, **seconds}}
 
 
 def show(readings: Sequence[Reading]) -> None:

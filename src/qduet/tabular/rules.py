@@ -90,7 +90,7 @@ class Rule(NamedTuple):
     @property
     def trailing_axes(self) -> bool:
         """Whether `update` is marked by `trailing_axes`."""
-        return _has_trailing_axes(self.update)
+        return getattr(self.update, "trailing_axes", False)
 
 
 def trailing_axes(update: Function) -> Function:
@@ -101,10 +101,6 @@ def trailing_axes(update: Function) -> Function:
     """
     update.trailing_axes = True  # type: ignore[attr-defined]
     return update
-
-
-def _has_trailing_axes(function: Callable[..., Any]) -> bool:
-    return getattr(function, "trailing_axes", False)
 
 
 def step_toward(table: jax.Array, index: Any, target: Scalar, step_size: Scalar) -> jax.Array:
@@ -155,7 +151,7 @@ def expected_sarsa(expect: Expectation, goal: str = "behaviour") -> Rule:
         target = t.reward + t.discount * expect(tables.q, t.next_state)
         return QTable(step_toward(tables.q, (t.state, t.action), target, step_size))
 
-    if _has_trailing_axes(expect):
+    if getattr(expect, "trailing_axes", False):
         trailing_axes(update)
     return Rule(lambda v, adv: QTable(v[:, None] + adv), update, lambda tables: tables.q, goal)
 

@@ -19,16 +19,7 @@ import numpy as np
 
 from qduet.core.machine import cores
 from qduet.core.xla import native_function
-from qduet.tabular.experience import (
-    SeedDraws,
-    StepDraws,
-    World,
-    act,
-    first_state,
-    pick,
-    state_after,
-    trajectory,
-)
+from qduet.tabular.experience import SeedDraws, StepDraws, World, pick, take, trajectory
 from qduet.tabular.rules import Rule, Tables, Transition
 
 
@@ -81,8 +72,8 @@ def _act_and_learn(task: Task, states: jax.Array, tables: Tables, draws: StepDra
         q = task.rule.q(tables)[state]  # type: ignore[misc]
         eligible = (q == q.max()) | (draws.explore < task.epsilon)  # ties are broken at random
         action = pick(eligible.cumsum(dtype=q.dtype) / eligible.sum(dtype=q.dtype), draws.action)
-        t = act(task.world, state, action, draws)
-        return state_after(task.world, t, draws), task.rule.update(tables, t, step_size)
+        next_state, t = take(task.world, state, action, draws)
+        return next_state, task.rule.update(tables, t, step_size)
 
     every = jax.vmap(one, in_axes=(0, -1, 0, None), out_axes=(0, -1))
     step = lambda carry, draws: (every(carry[0], carry[1], task.step_sizes, draws), None)
@@ -100,10 +91,7 @@ def _run_trial(
     num_step_sizes = task.step_sizes.size
     repeat = lambda x: jnp.repeat(jnp.asarray(x)[..., None], num_step_sizes, axis=-1)
     tables = jax.tree.map(repeat, task.rule.init(draws.v, draws.adv))
-    states = jnp.full(num_step_sizes, first_state(task.world, draws))
-    in_blocks = functools.partial(
-        jax.tree.map, lambda x: x.reshape(-1, task.record_every, *x.shape[1:])
-    )
+    states = jnp.full(num_step_sizes, pick(task.world.start_cdf, draws.start))
 
     def record(carry: Any, block: Any) -> tuple[Any, jax.Array]:
         states, tables = carry
@@ -113,7 +101,8 @@ def _run_trial(
             states, tables = _act_and_learn(task, states, tables, block)
         return (states, tables), _error(task, tables)
 
-    blocks = in_blocks(draws.steps if experience is None else experience)
+    steps = draws.steps if experience is None else experience
+    blocks = jax.tree.map(lambda x: x.reshape(-1, task.record_every), steps)
     curve = jax.lax.scan(record, (states, tables), blocks)[1]
     first = _error(task, tables)
     initial_error = first[0]
