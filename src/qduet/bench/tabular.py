@@ -69,8 +69,6 @@ def measure(args: argparse.Namespace) -> Iterator[Reading]:
     for name in names:
         if name not in RULES:
             raise unknown_name("rule", name, RULES)
-    if args.trials < 1:
-        raise InputError(f"--trials must be at least 1; it is {args.trials}")
     if jax.default_backend() != "cpu":
         raise InputError("--tabular times the CPU; set JAX_PLATFORMS=cpu")
     for name in names:

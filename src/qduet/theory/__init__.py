@@ -33,7 +33,7 @@ from qduet.theory.problems import (
     random_problem,
     ring,
 )
-from qduet.theory.qv import Bias, Dependence, dependence, qvmax_biases
+from qduet.theory.qv import Bias, dependence, qvmax_biases
 from qduet.theory.sampled import simulated_curve
 from qduet.theory.suite import CLAIMS, Claim, Result, check_problem, results_on, run_suite
 
@@ -42,7 +42,6 @@ __all__ = [
     "Bias",
     "Check",
     "Claim",
-    "Dependence",
     "Evidence",
     "Problem",
     "Rate",

@@ -144,15 +144,11 @@ def simulated_curve(
         experience = trajectory(world, draws)
         blocks = jax.tree.map(lambda x: x.reshape(-1, record_every), experience)
         tables = rule.init(draws.v, draws.adv)
-        return jnp.concatenate(
-            [rule.read_out(tables)[None], jax.lax.scan(block, tables, blocks)[1]]
-        )
+        points = jax.lax.scan(block, tables, blocks)[1]
+        return jnp.concatenate([rule.read_out(tables)[None], points])
 
-    total: Any = 0.0
-    for seed in range(seeds):
-        draws = draw_seed(seed, mdp, steps, 0.0, np.float32)
-        total = total + np.asarray(run(jax.tree.map(jnp.asarray, draws)), np.float64)
-    return np.asarray(total / seeds)
+    draws = (draw_seed(seed, mdp, steps, 0.0, np.float32) for seed in range(seeds))
+    return np.mean([np.asarray(run(each), np.float64) for each in draws], axis=0)
 
 
 # --- Compiled programs and padding ---------------------------------------------------------------

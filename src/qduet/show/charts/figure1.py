@@ -92,7 +92,7 @@ def bootstrap_norms(rule: str, problem: Problem) -> Norms:
     share the target r + γ P E Q, its response to V or A (and both tables follow it).
     """
     if rule in ("qv_learning", "qvmax", "bc_qvmax"):
-        blocks = dependence(problem, getattr(ops, rule))
+        blocks = dependence(problem, getattr(ops, rule)).ravel()
         pairs = itertools.product("QV", "QV")
         return {(source, to): x for (to, source), x in zip(pairs, blocks, strict=True)}
     tables = random_tables(rule, problem, np.random.default_rng(problem.seed))
