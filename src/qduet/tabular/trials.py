@@ -150,17 +150,14 @@ def run_trials(
     """
     on_cpu = jax.default_backend() == "cpu"
     over_seeds = (lambda f: f) if on_cpu else jax.vmap
-    groups: list[Sequence[int]] = [[seed] for seed in seeds] if on_cpu else [seeds]
+    draws_of_all = lambda seeds: jax.tree.map(lambda *x: np.stack(x), *map(draws_of, seeds))
+    draw: Callable[[Any], SeedDraws] = draws_of if on_cpu else draws_of_all
+    calls: Sequence[Any] = seeds if on_cpu else [seeds]
     double = bool(jax.config.jax_enable_x64)  # type: ignore[attr-defined]
-
-    def group_draws(group: Sequence[int]) -> SeedDraws:
-        if on_cpu:
-            return draws_of(group[0])
-        return jax.tree.map(lambda *x: np.stack(x), *map(draws_of, group))
 
     def compile_task(task: Task) -> Callable[..., Any]:
         with jax.enable_x64(double):  # which threads do not inherit
-            return _compile(over_seeds, task, group_draws(groups[0]))
+            return _compile(over_seeds, task, draw(calls[0]))
 
     pool = ThreadPoolExecutor(workers or default_workers())
     try:
@@ -169,13 +166,13 @@ def run_trials(
         walk: Any = None
         if task.epsilon is None:
             walk = jax.jit(over_seeds(functools.partial(trajectory, task.world)))
-            walk = walk.lower(group_draws(groups[0])).compile()
+            walk = walk.lower(draw(calls[0])).compile()
 
-        def learn(group: Sequence[int]) -> dict[str, list[np.ndarray]]:
+        def learn(call: Any) -> dict[str, list[np.ndarray]]:
             with jax.enable_x64(double):
-                draws = group_draws(group)
+                draws = draw(call)
                 experience = walk(draws) if walk else None
-                updates = len(group) * task.step_sizes.size * draws.steps.action.shape[-1]
+                updates = task.step_sizes.size * draws.steps.action.size
                 results = {}
                 for name, trial in compiled.items():
                     results[name] = [np.asarray(x) for x in trial.result()(draws, experience)]
@@ -183,7 +180,7 @@ def run_trials(
                         on_progress(updates)
                 return results
 
-        done = list(pool.map(learn, groups))
+        done = list(pool.map(learn, calls))
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -41,7 +41,7 @@ from qduet.tabular import operators as ops
 from qduet.tabular.mdp import evaluate, optimum
 from qduet.tabular.operators import E, Expectation
 from qduet.tabular.tables import AVTables, Floats, QTable, QVTables, VTable
-from qduet.theory.problems import Problem, check_is_problem
+from qduet.theory.problems import Problem
 
 TABLES: dict[str, type[Any]] = {
     "td0": VTable,
@@ -91,8 +91,6 @@ def interleaving(name: str, problem: Problem, tables: Any, step_size: float) -> 
     γ 1{s'=s} (max Q'(s,·) − max Q(s,·)) for QVMAX, of max Q'(s,·) − max Q(s,·) for BC-QVMAX.
     """
     mdp, q, v = problem.mdp, tables[0], tables[-1]
-    if name not in ("qvmax", "bc_qvmax"):
-        return np.zeros(mdp.num_states)
     target = mdp.reward + mdp.discount * v
     moved = (1 - step_size) * q[:, :, None] + step_size * target
     others = np.where(np.eye(mdp.num_actions, dtype=bool), -np.inf, q[:, None, :]).max(axis=2)
@@ -148,7 +146,6 @@ class Rate(NamedTuple):
 
 def fixed_point(name: str, problem: Problem, *, ratio: float = 0.0) -> QVTables:
     """Where the expected update of the rule `name` rests; `ratio` is β/α of Soft RDQ."""
-    check_is_problem(problem)
     mdp, b = problem.mdp, problem.behaviour
     if name in ("td0", "expected_sarsa", "qv_learning"):
         return evaluate(mdp, b)

@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import NamedTuple
 
-from qduet.core.errors import unknown_name
+from qduet.core.errors import InputError, unknown_name
 from qduet.core.machine import cores
 from qduet.theory import av, qv, updates
 from qduet.theory.check import Check
-from qduet.theory.problems import Problem, check_is_problem, random_problem
+from qduet.theory.problems import Problem, random_problem
 
 
 class Claim(NamedTuple):
@@ -41,7 +41,10 @@ class Claim(NamedTuple):
         """The claim, checked on `problem`."""
         if self.once:
             return self.function()
-        check_is_problem(problem)
+        if not isinstance(problem, Problem):
+            raise InputError(
+                f"a Problem is needed, not {type(problem).__name__}: problem_of(mdp) makes one"
+            )
         return self.function(problem)
 
 
