@@ -5,8 +5,16 @@ import numpy as np
 import pytest
 
 from qduet.tabular import operators as ops
-from qduet.tabular.mdp import MDP, evaluate, four_state, garnet, optimum, uniform_policy
-from qduet.tabular.tables import AVTables, QVTables
+from qduet.tabular.mdp import (
+    MDP,
+    AVTables,
+    QVTables,
+    evaluate,
+    four_state,
+    garnet,
+    optimum,
+    uniform_policy,
+)
 
 
 @pytest.fixture

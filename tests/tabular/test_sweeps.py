@@ -6,7 +6,7 @@ import pytest
 from qduet.bench import restatement
 from qduet.core.errors import InputError
 from qduet.tabular.experience import draw_seed
-from qduet.tabular.mdp import MDP, four_state, garnet, uniform_policy
+from qduet.tabular.mdp import MDP, QVTables, VTable, four_state, garnet, uniform_policy
 from qduet.tabular.rules import (
     RULES,
     Rule,
@@ -16,7 +16,6 @@ from qduet.tabular.rules import (
     trailing_axes,
 )
 from qduet.tabular.sweeps import EpsilonGreedy, error_targets, sweep
-from qduet.tabular.tables import QVTables, VTable
 
 ALPHAS = np.array([0.05, 0.3])
 

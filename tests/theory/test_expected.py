@@ -4,8 +4,7 @@ from scipy.sparse.linalg import LinearOperator, eigs
 
 from qduet.tabular import operators as ops
 from qduet.tabular import rules
-from qduet.tabular.mdp import MDP, four_state, optimum
-from qduet.tabular.tables import AVTables
+from qduet.tabular.mdp import MDP, AVTables, four_state, optimum
 from qduet.theory.expected import TABLES, expected_curve, rate
 from qduet.theory.problems import problem_of, ring
 from qduet.theory.sampled import simulated_curve

@@ -11,9 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from qduet.tabular.mdp import MDP
+from qduet.tabular.mdp import MDP, Floats
 from qduet.tabular.rules import Transition
-from qduet.tabular.tables import Floats
 
 
 class World(NamedTuple):

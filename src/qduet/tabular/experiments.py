@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 
 from qduet.core.errors import InputError, as_setting, unknown_name
-from qduet.tabular.mdp import FOUR_STATE, MDP, four_state, uniform_policy
+from qduet.tabular.mdp import FOUR_STATE, MDP, QVTables, four_state, uniform_policy
 from qduet.tabular.rules import Rule, make_rule
 from qduet.tabular.sweeps import check_step_sizes, error_targets
-from qduet.tabular.tables import QVTables
 
 PROTOCOLS = ("paper", "reference")
 """What the paper says, or what its released code does (docs/differences.md)."""

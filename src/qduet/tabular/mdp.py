@@ -9,6 +9,9 @@ An `MDP` holds ``p[s, a, s']``, the mean reward of each transition ``reward[s, a
 have one solution each, found by a linear solve (`evaluate`) and by policy iteration (`optimum`), in
 float64.
 
+Tables of values are indexed by state, then action. Each set of tables has one type; rules keep JAX
+arrays in it, exact values and operators NumPy arrays.
+
     >>> mdp = four_state("on-policy", num_actions=18)
     >>> evaluate(mdp, uniform_policy(mdp)).v.round(6)
     array([5.555556, 5.555556, 5.555556, 5.555556])
@@ -18,13 +21,48 @@ import dataclasses
 import functools
 import hashlib
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qduet.core.errors import InputError, unknown_name
-from qduet.tabular.tables import Floats, QVTables
+
+Floats = NDArray[np.float64]
+"""An array in double precision."""
+
+
+class VTable(NamedTuple):
+    """State values alone."""
+
+    v: Any
+    """``[S]``"""
+
+
+class QTable(NamedTuple):
+    """Action values alone."""
+
+    q: Any
+    """``[S, A]``"""
+
+
+class QVTables(NamedTuple):
+    """Action values and state values."""
+
+    q: Any
+    """``[S, A]``"""
+    v: Any
+    """``[S]``"""
+
+
+class AVTables(NamedTuple):
+    """State values and advantages."""
+
+    v: Any
+    """``[S]``"""
+    adv: Any
+    """``[S, A]``"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -40,8 +40,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qduet.tabular.mdp import MDP, policy_iteration
-from qduet.tabular.tables import AVTables, Floats, QVTables
+from qduet.tabular.mdp import MDP, AVTables, Floats, QVTables, policy_iteration
 
 Expectation = Callable[[Floats], Floats]
 """``q[S, A] -> [S]``: E, or E_π of a fixed policy, which makes the operators affine."""

@@ -34,7 +34,7 @@ from jax.typing import ArrayLike
 
 from qduet.core.errors import InputError, unknown_name
 from qduet.core.xla import max_over_actions, native_function, sum_over_actions
-from qduet.tabular.tables import AVTables, QTable, QVTables, VTable
+from qduet.tabular.mdp import AVTables, QTable, QVTables, VTable
 
 Tables = Any
 """The values a rule learns: a pytree of arrays."""

@@ -29,9 +29,8 @@ from numpy.typing import ArrayLike
 
 from qduet.core.errors import InputError, unknown_name
 from qduet.tabular.experience import SeedDraws, World, draw_seed
-from qduet.tabular.mdp import MDP, check_policy, evaluate, optimum, uniform_policy
+from qduet.tabular.mdp import MDP, QVTables, check_policy, evaluate, optimum, uniform_policy
 from qduet.tabular.rules import GOALS, Rule
-from qduet.tabular.tables import QVTables
 from qduet.tabular.trials import Task, run_trials
 
 DIVERGED_PERCENT = 1e9

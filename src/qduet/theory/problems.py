@@ -14,8 +14,7 @@ import jax
 import numpy as np
 
 from qduet.core.errors import InputError, parse_json
-from qduet.tabular.mdp import MDP, check_distribution, check_policy, garnet, uniform_policy
-from qduet.tabular.tables import Floats
+from qduet.tabular.mdp import MDP, Floats, check_distribution, check_policy, garnet, uniform_policy
 
 MAX_STATES, MAX_ACTIONS = 20, 10
 """|S| and |A| of random problems are at most this."""

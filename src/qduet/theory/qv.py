@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from qduet.tabular import operators as ops
-from qduet.tabular.mdp import MDP, evaluate, optimum
+from qduet.tabular.mdp import MDP, Floats, QVTables, evaluate, optimum
 from qduet.tabular.operators import E_pi, P
-from qduet.tabular.tables import Floats, QVTables
 from qduet.theory.check import TOLERANCE, Check, Evidence, at_most, conclude, equal, exceeds
 from qduet.theory.problems import Problem
 

@@ -16,8 +16,8 @@ import numpy as np
 
 from qduet.core.xla import native_function
 from qduet.tabular.experience import World, draw_seed, trajectory
+from qduet.tabular.mdp import Floats
 from qduet.tabular.rules import Rule, Transition, make_rule
-from qduet.tabular.tables import Floats
 from qduet.theory.expected import TABLES
 from qduet.theory.problems import MAX_ACTIONS, MAX_STATES, Problem
 

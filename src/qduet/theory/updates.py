@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from qduet.tabular import operators as ops
+from qduet.tabular.mdp import QVTables
 from qduet.tabular.operators import E
-from qduet.tabular.tables import QVTables
 from qduet.theory.check import Check, at_most, conclude, equal
 from qduet.theory.expected import TABLES, expected_update, interleaving, random_tables, read_out
 from qduet.theory.problems import Problem

@@ -12,8 +12,7 @@ import numpy as np
 
 from qduet.show.names import Style, rule_style
 from qduet.tabular import operators as ops
-from qduet.tabular.mdp import four_state
-from qduet.tabular.tables import AVTables
+from qduet.tabular.mdp import AVTables, four_state
 from qduet.theory.expected import random_tables
 from qduet.theory.problems import Problem, problem_of
 from qduet.theory.qv import dependence
