@@ -5,8 +5,16 @@ import numpy as np
 import pytest
 
 from qduet.tabular import operators as ops
-from qduet.tabular.mdp import MDP, evaluate, four_state, garnet, optimum, uniform_policy
-from qduet.tabular.tables import AVTables, QVTables
+from qduet.tabular.mdp import (
+    MDP,
+    AVTables,
+    QVTables,
+    evaluate,
+    four_state,
+    garnet,
+    optimum,
+    uniform_policy,
+)
 
 
 @pytest.fixture
@@ -51,9 +59,6 @@ def test_affine_form_of_qv_learning_by_hand():
     affine = ops.qv_learning_affine(mdp, np.array([[0.25, 0.75]]))
     np.testing.assert_array_equal(affine.b, [1.0, 3.0, 2.5])
     np.testing.assert_array_equal(affine.A, [[0, 0, 0.5], [0, 0, 0.5], [0, 0, 0.5]])
-    solved = ops.solve_qv_learning(mdp, np.array([[0.25, 0.75]]))
-    np.testing.assert_allclose(solved.values.v, [5.0])  # 2.5 / (1 − 1/2)
-    np.testing.assert_allclose(solved.values.q, [[3.5, 5.5]])
 
 
 def test_joint_and_split_are_inverse(mdp, rng):
@@ -85,10 +90,6 @@ def test_fixed_points_of_the_four_state_mdp(n):
     mdp = four_state("qvmax", n)
     b = uniform_policy(mdp)
     first = np.arange(n) == 0
-    # QV-learning: v_b = 1/((1−γ) n).
-    found = ops.solve_qv_learning(mdp, b)
-    np.testing.assert_allclose(found.values.v, 1 / (1 - gamma) / n)
-    np.testing.assert_allclose(found.values.q[0], first + gamma / (1 - gamma) / n)
     # QVMAX: v = 1/n + γ max q and q = r + γ v give v = (1/n + γ)/(1 − γ²).
     found = ops.solve_qvmax(mdp, b)
     v = (1 / n + gamma) / (1 - gamma**2)
@@ -158,7 +159,6 @@ def test_terminal_states_keep_the_value_zero():
     p[:, :, 1] = 1.0
     mdp = MDP(p, np.array([[1.0], [7.0]]), 0.9, terminal=np.array([False, True]))
     for found in (
-        ops.solve_qv_learning(mdp, np.ones((2, 1))),
         ops.solve_qvmax(mdp, np.ones((2, 1))),
         ops.solve_bc_qvmax(mdp),
     ):

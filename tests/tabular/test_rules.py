@@ -87,7 +87,7 @@ def test_trailing_axes_and_vmap_are_single_runs_side_by_side(name):
 
 def test_all_built_in_rules_allow_trailing_axes():
     assert all(make_rule(name, np.ones((1, 1))).trailing_axes for name in NAMES)
-    for expect in (rules.greedy, rules.mean, rules.epsilon_greedy(0.1)):
+    for expect in (rules.greedy, rules.mean):
         assert rules.expected_sarsa(expect).trailing_axes
 
 
@@ -155,8 +155,7 @@ def test_expectations_are_those_of_their_policies():
     greedy = np.eye(5)[row.argmax()]
     assert rules.under(pi)(q, 1) == pytest.approx(pi[1] @ row)
     assert rules.greedy(q, 1) == pytest.approx(greedy @ row)
-    soft = 0.7 * greedy + 0.3 / 5
-    assert rules.epsilon_greedy(0.3)(q, 1) == pytest.approx(soft @ row)
+    assert rules.mean(q, 1) == pytest.approx(row.mean())
 
 
 def test_reference_dueling_subtracts_without_delta_but_has_the_same_q():

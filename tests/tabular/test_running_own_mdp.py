@@ -258,7 +258,7 @@ def test_values_that_are_exact_from_the_start_are_refused_before_anything_runs(
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        (q_learning, "'mine' is a function, not a rule: call it, q_learning()"),
+        (q_learning, "'mine' must be a Rule, such as q_learning(); it is a function"),
         (q_learning()._replace(goal="optimum"), "mine, 'optimum': did you mean 'optimal'?"),
     ],
 )

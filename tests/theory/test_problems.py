@@ -10,7 +10,6 @@ from qduet.theory.problems import (
     random_problem,
     visitation,
 )
-from qduet.theory.rates import rate
 from qduet.theory.suite import CLAIMS, check_problem, results_on
 
 
@@ -66,13 +65,7 @@ def test_uniform_is_the_default_behaviour():
 
 def test_an_mdp_in_place_of_a_problem_is_refused_with_the_remedy():
     mdp = four_state("qvmax", 2)
-    for use in (
-        check_problem,
-        results_on,
-        CLAIMS["qvmax_bias"].check,
-        problem_json,
-        lambda it: rate("qvmax", it, 0.1),
-    ):
+    for use in (check_problem, results_on, CLAIMS["qvmax_bias"].check):
         with pytest.raises(InputError, match=r"not MDP: problem_of\(mdp\) makes one"):
             use(mdp)
     assert CLAIMS["qvmax_bias"].check(problem_of(mdp)).holds

@@ -5,6 +5,7 @@ write it without JAX. Tables are ``[S, A]`` or, with a further axis, ``[S, A, K]
 ``[K]`` at once.
 """
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -19,12 +20,11 @@ def _td0(w: Tables, s: int, a: int, r: float, g: float, s2: int, alpha: np.ndarr
     v[s] += alpha * (r + g * v[s2] - v[s])
 
 
-def _expected_sarsa(policy: np.ndarray) -> Update:
-    def update(w: Tables, s: int, a: int, r: float, g: float, s2: int, alpha: np.ndarray) -> None:
-        q = w["q"]
-        q[s, a] += alpha * (r + g * (policy[s2] @ q[s2]) - q[s, a])
-
-    return update
+def _expected_sarsa(
+    policy: np.ndarray, w: Tables, s: int, a: int, r: float, g: float, s2: int, alpha: np.ndarray
+) -> None:
+    q = w["q"]
+    q[s, a] += alpha * (r + g * (policy[s2] @ q[s2]) - q[s, a])
 
 
 def _q_learning(w: Tables, s: int, a: int, r: float, g: float, s2: int, alpha: np.ndarray) -> None:
@@ -60,31 +60,30 @@ def _dueling_q(w: Tables, s: int, a: int, r: float, g: float, s2: int, alpha: np
     adv[s, a] += move
 
 
-def _rdq(beta: float) -> Update:
-    def update(w: Tables, s: int, a: int, r: float, g: float, s2: int, alpha: np.ndarray) -> None:
-        v, adv = w["v"], w["adv"]
-        move = alpha * (r + g * (v[s2] + adv[s2].max(axis=0)) - (v[s] + adv[s, a]))
-        if beta:
-            v[s] *= 1 - beta
-            adv[s] *= 1 - beta
-        v[s] += move
-        adv[s, a] += move
-
-    return update
+def _rdq(
+    beta: float, w: Tables, s: int, a: int, r: float, g: float, s2: int, alpha: np.ndarray
+) -> None:
+    v, adv = w["v"], w["adv"]
+    move = alpha * (r + g * (v[s2] + adv[s2].max(axis=0)) - (v[s] + adv[s, a]))
+    if beta:
+        v[s] *= 1 - beta
+        adv[s] *= 1 - beta
+    v[s] += move
+    adv[s, a] += move
 
 
 def update_of(name: str, policy: np.ndarray) -> Update:
     """The update of rule `name`: Expected Sarsa of `policy` ``[S, A]``, Soft RDQ with β = 0.001."""
-    updates = {
+    updates: dict[str, Update] = {
         "td0": _td0,
-        "expected_sarsa": _expected_sarsa(policy),
+        "expected_sarsa": functools.partial(_expected_sarsa, policy),
         "q_learning": _q_learning,
         "qv_learning": _qv_learning,
         "qvmax": _qvmax,
         "bc_qvmax": _bc_qvmax,
         "dueling_q": _dueling_q,
-        "soft_rdq": _rdq(1e-3),
-        "hard_rdq": _rdq(0.0),
+        "soft_rdq": functools.partial(_rdq, 1e-3),
+        "hard_rdq": functools.partial(_rdq, 0.0),
     }
     return updates[name]
 

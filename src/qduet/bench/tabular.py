@@ -98,9 +98,7 @@ def reading(name: str, num_actions: int, *, seeds: int, cores: int) -> Reading:
     updates = seeds * STEPS * len(STEP_SIZES)
     one_run, _ = _numpy(mdp, name, STEP_SIZES[[-30]], STEPS // 4)
     side_by_side, error = _numpy(mdp, name, STEP_SIZES, STEPS)
-    difference = 100 * error / curves.initial_error[0] - np.where(
-        STABLE, curves.percent[0, :, -1], 0.0
-    )
+    percent = 100 * error[STABLE] / curves.initial_error[0]
     return Reading(
         rule=name,
         num_actions=num_actions,
@@ -109,7 +107,7 @@ def reading(name: str, num_actions: int, *, seeds: int, cores: int) -> Reading:
         numpy_side_by_side_ns=side_by_side,
         numpy_one_run_ns=one_run,
         compile_seconds=first_cpu - began,
-        largest_difference=float(np.abs(difference[STABLE]).max()),
+        largest_difference=float(np.abs(percent - curves.percent[0, STABLE, -1]).max()),
     )
 
 

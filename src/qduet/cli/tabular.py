@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--beta belongs to soft_rdq, not to {args.rule}")
     if args.rule == "soft_rdq" and args.beta is None:
         args.beta = 1e-3
-    mdp = named_mdp(args.mdp, FOUR_STATE, num_actions=args.actions, discount=args.discount)
+    mdp = named_mdp(args.mdp, tuple(FOUR_STATE), num_actions=args.actions, discount=args.discount)
     init_std = args.init_std
     if init_std is None:
         init_std = 2.0 if args.mdp == "dueling" else 0.0

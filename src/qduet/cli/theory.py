@@ -15,10 +15,9 @@ from qduet.core.files import check_writable, to_json, write_atomically
 from qduet.core.provenance import provenance
 from qduet.core.tables import Table
 from qduet.tabular.mdp import FOUR_STATE, optimum
-from qduet.theory.expected import TABLES
+from qduet.theory.expected import TABLES, fixed_point, rate
 from qduet.theory.problems import Problem, load_problem, problem_json, problem_of
 from qduet.theory.qv import qvmax_biases
-from qduet.theory.rates import fixed_point, rate
 from qduet.theory.suite import CLAIMS, Result, claim_names, results_on, run_suite
 
 EXAMPLE = """qduet theory --mdps 1000

@@ -9,8 +9,8 @@
 
 The modules, each using those above it:
 
-    tables       the types of tables: V, Q, (Q, V), (V, A)
-    mdp          `MDP`, its exact values (`evaluate`, `optimum`), the paper's 4-state problem
+    mdp          `MDP`, its exact values (`evaluate`, `optimum`), the paper's 4-state problem;
+                 the types of tables: V, Q, (Q, V), (V, A)
     toy_text     Gymnasium's FrozenLake, CliffWalking and Taxi as MDPs
     operators    the paper's operators on exact values, and each algorithm's fixed point
     rules        the nine update rules, for one transition
@@ -23,7 +23,18 @@ The modules, each using those above it:
 """
 
 from qduet.tabular.experiments import RuleSpec, TabularExperiment
-from qduet.tabular.mdp import MDP, evaluate, four_state, garnet, optimum, uniform_policy
+from qduet.tabular.mdp import (
+    MDP,
+    AVTables,
+    QTable,
+    QVTables,
+    VTable,
+    evaluate,
+    four_state,
+    garnet,
+    optimum,
+    uniform_policy,
+)
 from qduet.tabular.rules import (
     RULES,
     Rule,
@@ -45,7 +56,6 @@ from qduet.tabular.rules import (
 from qduet.tabular.running import Results, run
 from qduet.tabular.summary import RuleSummary, summarise, summarise_all
 from qduet.tabular.sweeps import Curves, EpsilonGreedy, sweep
-from qduet.tabular.tables import AVTables, QTable, QVTables, VTable
 from qduet.tabular.toy_text import from_gymnasium
 
 __all__ = [

@@ -11,9 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from qduet.tabular.mdp import MDP
+from qduet.tabular.mdp import MDP, Floats
 from qduet.tabular.rules import Transition
-from qduet.tabular.tables import Floats
 
 
 class World(NamedTuple):
@@ -82,26 +81,22 @@ def draw_seed(seed: int, mdp: MDP, steps: int, init_std: float, dtype: Any) -> S
     run in both precisions.
     """
     generator = lambda purpose: np.random.default_rng([seed, purpose])
-    uniform = lambda purpose: generator(purpose).random(steps)
+    real = lambda x: np.asarray(x, dtype)
+    one = np.dtype(dtype).type(1)
+    below_one = lambda x: np.minimum(real(x), np.nextafter(one, 0 * one))  # rounding can reach 1
+    uniform = lambda purpose: below_one(generator(purpose).random(steps))
     initial = generator(0)
-    draws = SeedDraws(
-        v=init_std * initial.standard_normal(mdp.num_states),
-        adv=init_std * initial.standard_normal((mdp.num_states, mdp.num_actions)),
-        start=generator(1).random(()),
+    return SeedDraws(
+        v=real(init_std * initial.standard_normal(mdp.num_states)),
+        adv=real(init_std * initial.standard_normal((mdp.num_states, mdp.num_actions))),
+        start=below_one(generator(1).random(())),
         steps=StepDraws(
             action=uniform(2),
             next_state=uniform(3),
             explore=uniform(4),
             restart=uniform(5),
-            noise=mdp.reward_std * generator(6).standard_normal(steps),
+            noise=real(mdp.reward_std * generator(6).standard_normal(steps)),
         ),
-    )
-    rounded = jax.tree.map(lambda x: np.asarray(x, dtype), draws)
-    one = np.dtype(dtype).type(1)
-    below_one = lambda x: np.minimum(x, np.nextafter(one, 0 * one))  # rounding can reach 1
-    uniforms = StepDraws(*map(below_one, rounded.steps))
-    return rounded._replace(
-        start=below_one(rounded.start), steps=uniforms._replace(noise=rounded.steps.noise)
     )
 
 
@@ -110,22 +105,18 @@ def pick(cdf: jax.Array, uniform: jax.Array) -> jax.Array:
     return (uniform >= cdf[:-1]).sum(dtype=jnp.int32)
 
 
-def first_state(world: World, draws: SeedDraws) -> jax.Array:
-    """The state in which a seed's first episode starts."""
-    return pick(world.start_cdf, draws.start)
+def take(
+    world: World, state: jax.Array, action: jax.Array, draws: StepDraws
+) -> tuple[jax.Array, Transition]:
+    """The transition that follows `action` in `state`, behind the state of the next step.
 
-
-def act(world: World, state: jax.Array, action: jax.Array, draws: StepDraws) -> Transition:
-    """The transition that follows `action` in `state`."""
+    If the transition ended the episode, the next step begins in a first state.
+    """
     next_state = pick(world.next_cdf[state, action], draws.next_state)
     reward = world.reward[state, action, next_state] + draws.noise
-    return Transition(state, action, reward, world.discount[next_state], next_state)
-
-
-def state_after(world: World, t: Transition, draws: StepDraws) -> jax.Array:
-    """The state in which the next step begins: a first state if `t` ended the episode."""
+    t = Transition(state, action, reward, world.discount[next_state], next_state)
     restart = pick(world.start_cdf, draws.restart)
-    return jnp.where(world.terminal[t.next_state], restart, t.next_state)
+    return jnp.where(world.terminal[next_state], restart, next_state), t
 
 
 def trajectory(world: World, draws: SeedDraws) -> Transition:
@@ -133,7 +124,6 @@ def trajectory(world: World, draws: SeedDraws) -> Transition:
 
     def step(state: jax.Array, draws: StepDraws) -> tuple[jax.Array, Transition]:
         action = pick(world.behaviour_cdf[state], draws.action)
-        t = act(world, state, action, draws)
-        return state_after(world, t, draws), t
+        return take(world, state, action, draws)
 
-    return jax.lax.scan(step, first_state(world, draws), draws.steps)[1]
+    return jax.lax.scan(step, pick(world.start_cdf, draws.start), draws.steps)[1]

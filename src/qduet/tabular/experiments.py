@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 
 from qduet.core.errors import InputError, as_setting, unknown_name
-from qduet.tabular.mdp import FOUR_STATE, MDP, four_state, uniform_policy
+from qduet.tabular.mdp import FOUR_STATE, MDP, QVTables, four_state, uniform_policy
 from qduet.tabular.rules import Rule, make_rule
 from qduet.tabular.sweeps import check_step_sizes, error_targets
-from qduet.tabular.tables import QVTables
 
 PROTOCOLS = ("paper", "reference")
 """What the paper says, or what its released code does (docs/differences.md)."""
@@ -102,13 +101,25 @@ class TabularExperiment:
         names = [spec.id for spec in self.rules]
         if len(set(names)) < len(names):
             raise InputError(f"a rule is there twice: {', '.join(names)}")
-        own = self._own_actions()
-        if self.actions and own and tuple(self.actions) != own:
+        if not isinstance(self.problem, str | MDP):
             raise InputError(
-                f"{self.problem_id} has {own[0]} actions: leave actions out, or make them (); "
-                f"they are {self.actions}"
+                f"problem must be an MDP or one of {', '.join(FOUR_STATE)}; it is a "
+                f"{type(self.problem).__name__}"
             )
-        object.__setattr__(self, "actions", tuple(self.actions) or own or (2, 6, 10, 14, 18))
+        actions = tuple(self.actions)
+        if isinstance(self.problem, MDP):
+            own = (self.problem.num_actions,)
+            if actions not in ((), own):
+                raise InputError(
+                    f"{self.problem_id} has {own[0]} actions: leave actions out; they are {actions}"
+                )
+            if self.protocol == "reference":
+                raise InputError(
+                    "protocol='reference' is what the released code does with the paper's "
+                    "problems: leave it out for an MDP of your own"
+                )
+            actions = own
+        object.__setattr__(self, "actions", actions or (2, 6, 10, 14, 18))
         alphas = np.sort(check_step_sizes(self.step_sizes))
         if self.protocol == "reference":
             alphas = alphas.round(4)
@@ -118,22 +129,6 @@ class TabularExperiment:
                 f"decimals, then too, and not 0); they are {self.step_sizes}"
             )
         object.__setattr__(self, "step_sizes", tuple(alphas.tolist()))
-
-    def _own_actions(self) -> tuple[int, ...]:
-        """The number of actions of an MDP; () for the paper's problems, which have any number."""
-        if isinstance(self.problem, str):
-            return ()
-        if not isinstance(self.problem, MDP):
-            raise InputError(
-                f"problem must be an MDP or one of {', '.join(FOUR_STATE)}; it is a "
-                f"{type(self.problem).__name__}"
-            )
-        if self.protocol == "reference":
-            raise InputError(
-                "protocol='reference' is what the released code does with the paper's problems: "
-                "leave it out for an MDP of your own"
-            )
-        return (self.problem.num_actions,)
 
     @property
     def problem_id(self) -> str:

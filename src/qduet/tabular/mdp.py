@@ -9,6 +9,9 @@ An `MDP` holds ``p[s, a, s']``, the mean reward of each transition ``reward[s, a
 have one solution each, found by a linear solve (`evaluate`) and by policy iteration (`optimum`), in
 float64.
 
+Tables of values are indexed by state, then action. Each set of tables has one type; rules keep JAX
+arrays in it, exact values and operators NumPy arrays.
+
     >>> mdp = four_state("on-policy", num_actions=18)
     >>> evaluate(mdp, uniform_policy(mdp)).v.round(6)
     array([5.555556, 5.555556, 5.555556, 5.555556])
@@ -18,13 +21,48 @@ import dataclasses
 import functools
 import hashlib
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from qduet.core.errors import InputError, unknown_name
-from qduet.tabular.tables import Floats, QVTables
+
+Floats = NDArray[np.float64]
+"""An array in double precision."""
+
+
+class VTable(NamedTuple):
+    """State values alone."""
+
+    v: Any
+    """``[S]``"""
+
+
+class QTable(NamedTuple):
+    """Action values alone."""
+
+    q: Any
+    """``[S, A]``"""
+
+
+class QVTables(NamedTuple):
+    """Action values and state values."""
+
+    q: Any
+    """``[S, A]``"""
+    v: Any
+    """``[S]``"""
+
+
+class AVTables(NamedTuple):
+    """State values and advantages."""
+
+    v: Any
+    """``[S]``"""
+    adv: Any
+    """``[S, A]``"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -74,9 +112,7 @@ class MDP:
         start = np.eye(num_states)[0] if self.start is None else np.array(self.start, np.float64)
         terminal = np.zeros(num_states, bool) if self.terminal is None else self.terminal
         terminal = np.array(terminal, bool)
-        if reward.shape != p.shape:
-            either = f"{list(p.shape)} or {list(p.shape[:2])}"
-            raise InputError(f"reward must have shape {either}; it has {list(reward.shape)}")
+        _check_shape("reward", reward, p.shape)
         _check_shape("start", start, (num_states,))
         _check_shape("terminal", terminal, (num_states,))
         check_distribution("p[s, a, :]", p)
@@ -185,10 +221,8 @@ def optimum(mdp: MDP) -> QVTables:
     return QVTables(q=q, v=q.max(axis=1))
 
 
-_FOUR_STATE = {"on-policy": (0.0, 0.99), "qvmax": (0.0, 0.99), "dueling": (-1.0, 0.999)}
-
-FOUR_STATE = tuple(_FOUR_STATE)
-"""The names of the paper's problems."""
+FOUR_STATE = {"on-policy": (0.0, 0.99), "qvmax": (0.0, 0.99), "dueling": (-1.0, 0.999)}
+"""The paper's problems: what every action but a₀ pays, and γ."""
 
 
 def four_state(problem: str, num_actions: int, discount: float | None = None) -> MDP:
@@ -197,11 +231,11 @@ def four_state(problem: str, num_actions: int, discount: float | None = None) ->
     Action a₀ pays +1. Every other action pays 0 in the problems ``on-policy`` and ``qvmax``
     (γ = 0.99), and −1 in ``dueling`` (γ = 0.999). Episodes never end and start in state 0.
     """
-    if problem not in _FOUR_STATE:
-        raise unknown_name("problem", problem, _FOUR_STATE)
+    if problem not in FOUR_STATE:
+        raise unknown_name("problem", problem, FOUR_STATE)
     if num_actions < 1:
         raise InputError(f"the number of actions must be at least 1; it is {num_actions}")
-    other_reward, default_discount = _FOUR_STATE[problem]
+    other_reward, default_discount = FOUR_STATE[problem]
     reward = np.full((4, num_actions), other_reward)
     reward[:, 0] = 1.0
     return MDP(

@@ -40,8 +40,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qduet.tabular.mdp import MDP, policy_iteration
-from qduet.tabular.tables import AVTables, Floats, QVTables
+from qduet.tabular.mdp import MDP, AVTables, Floats, QVTables, policy_iteration
 
 Expectation = Callable[[Floats], Floats]
 """``q[S, A] -> [S]``: E, or E_π of a fixed policy, which makes the operators affine."""
@@ -176,13 +175,6 @@ def distance(x: QVTables, y: QVTables) -> float:
     return float(max(np.abs(x.q - y.q).max(), np.abs(x.v - y.v).max()))
 
 
-def solve_qv_learning(mdp: MDP, behaviour: Floats) -> FixedPoint:
-    """QV-learning: y = (I − **A**)⁻¹ **b**; Theorem 1 says that it is (q_b, v_b)."""
-    affine = qv_learning_affine(mdp, behaviour)
-    y = split(mdp, _solve(np.eye(affine.b.size) - affine.A, affine.b))
-    return _certify(y, qv_learning(mdp, behaviour, y), mdp.discount)
-
-
 def solve_qvmax(mdp: MDP, behaviour: Floats) -> FixedPoint:
     """QVMAX: v = E_b (r + γ P E (r + γ P v)), q = r + γ P v. Its operator contracts by γ.
 
@@ -194,7 +186,7 @@ def solve_qvmax(mdp: MDP, behaviour: Floats) -> FixedPoint:
     def solve(greedy: NDArray[np.intp]) -> Floats:
         two_steps = first @ mdp.p[rows, greedy]
         reward = E_pi(behaviour, mdp.r + mdp.discount * P(mdp, mdp.r[rows, greedy]))
-        v = _solve(np.eye(rows.size) - mdp.discount**2 * two_steps, reward)
+        v = np.linalg.solve(np.eye(rows.size) - mdp.discount**2 * two_steps, reward)
         return mdp.r + mdp.discount * P(mdp, v)
 
     q = policy_iteration(solve, mdp.r)
@@ -208,7 +200,7 @@ def solve_bc_qvmax(mdp: MDP) -> FixedPoint:
 
     def solve(greedy: NDArray[np.intp]) -> Floats:
         system = np.eye(rows.size) - mdp.discount * mdp.p[rows, greedy]
-        return mdp.r + mdp.discount * P(mdp, _solve(system, mdp.r[rows, greedy]))
+        return mdp.r + mdp.discount * (mdp.p @ np.linalg.solve(system, mdp.r[rows, greedy]))
 
     q = policy_iteration(solve, mdp.r)
     return _certify(QVTables(q, E(q)), QVTables(T(mdp, q), E(q)), mdp.discount)
@@ -247,7 +239,7 @@ def solve_soft_rdq(mdp: MDP, behaviour: Floats, *, ratio: float) -> FixedPoint:
         share = 1 / (num_actions + 1)
         matrix = np.concatenate([by_unknown[rows, greedy], share * by_unknown.sum(axis=1)])
         right = np.concatenate([given[rows, greedy], share * given.sum(axis=1)])
-        return given + by_unknown @ _solve(np.eye(2 * num_states) - matrix, right)
+        return given + by_unknown @ np.linalg.solve(np.eye(2 * num_states) - matrix, right)
 
     q = policy_iteration(solve, mdp.r)
     v = q.sum(axis=1) / (num_actions + 1)
@@ -273,10 +265,6 @@ def dueling_q_limit(q: Floats, start: AVTables | None = None) -> AVTables:
     v = q.mean(axis=1)
     mean = 0.0 if start is None else start.adv.mean(axis=1, keepdims=True)
     return AVTables(v=v, adv=q - v[:, None] + mean)
-
-
-def _solve(matrix: Floats, right: Floats) -> Floats:
-    return np.asarray(np.linalg.solve(matrix, right), np.float64)
 
 
 def _certify(y: QVTables, image: QVTables, modulus: float) -> FixedPoint:

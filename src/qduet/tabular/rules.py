@@ -34,7 +34,7 @@ from jax.typing import ArrayLike
 
 from qduet.core.errors import InputError, unknown_name
 from qduet.core.xla import max_over_actions, native_function, sum_over_actions
-from qduet.tabular.tables import AVTables, QTable, QVTables, VTable
+from qduet.tabular.mdp import AVTables, QTable, QVTables, VTable
 
 Tables = Any
 """The values a rule learns: a pytree of arrays."""
@@ -90,7 +90,7 @@ class Rule(NamedTuple):
     @property
     def trailing_axes(self) -> bool:
         """Whether `update` is marked by `trailing_axes`."""
-        return _has_trailing_axes(self.update)
+        return getattr(self.update, "trailing_axes", False)
 
 
 def trailing_axes(update: Function) -> Function:
@@ -101,10 +101,6 @@ def trailing_axes(update: Function) -> Function:
     """
     update.trailing_axes = True  # type: ignore[attr-defined]
     return update
-
-
-def _has_trailing_axes(function: Callable[..., Any]) -> bool:
-    return getattr(function, "trailing_axes", False)
 
 
 def step_toward(table: jax.Array, index: Any, target: Scalar, step_size: Scalar) -> jax.Array:
@@ -146,11 +142,6 @@ def mean(q: jax.Array, s: Scalar) -> jax.Array:
     return sum_over_actions(lambda a: q[s, a], q.shape[1]) / q.shape[1]
 
 
-def epsilon_greedy(epsilon: float) -> Expectation:
-    """The expectation under the ε-greedy policy: (1 − ε) max_a q(s, a) + ε mean_a q(s, a)."""
-    return trailing_axes(lambda q, s: (1 - epsilon) * greedy(q, s) + epsilon * mean(q, s))
-
-
 def expected_sarsa(expect: Expectation, goal: str = "behaviour") -> Rule:
     """Expected Sarsa (eq. 2): Q(S,A) moves toward R + γ Σ_a' π(a'|S') Q(S',a')."""
     if not callable(expect):
@@ -160,7 +151,7 @@ def expected_sarsa(expect: Expectation, goal: str = "behaviour") -> Rule:
         target = t.reward + t.discount * expect(tables.q, t.next_state)
         return QTable(step_toward(tables.q, (t.state, t.action), target, step_size))
 
-    if _has_trailing_axes(expect):
+    if getattr(expect, "trailing_axes", False):
         trailing_axes(update)
     return Rule(lambda v, adv: QTable(v[:, None] + adv), update, lambda tables: tables.q, goal)
 

@@ -78,20 +78,14 @@ def run(
     """
     extra = dict(extra_rules or {})
     _check_names(experiment, extra)
-    sizes = [_Size.of(experiment, Path(directory), n, extra) for n in experiment.actions]
-    _run_missing(sizes, workers or default_workers(), on_progress)
-    _write_title(experiment, Path(directory) / experiment.figure / ABOUT)
+    folder = Path(directory) / experiment.figure
+    sizes = [_read(experiment, folder, num_actions, extra) for num_actions in experiment.actions]
+    _run_missing(experiment, sizes, workers or default_workers(), on_progress)
+    with contextlib.suppress(OSError, InputError):  # a directory that is read-only will do
+        write_atomically(folder / ABOUT, to_json({"title": experiment.title}).encode())
     names = (*(spec.id for spec in experiment.rules), *extra)
     curves = {size.mdp.num_actions: {name: size.curves[name] for name in names} for size in sizes}
     return Results(experiment, names, curves)
-
-
-def _write_title(experiment: TabularExperiment, path: Path) -> None:
-    """Writes the experiment's title, unless it is there already."""
-    content = to_json({"title": experiment.title}).encode()
-    with contextlib.suppress(OSError, InputError):  # a directory that is read-only will do
-        if not path.exists() or path.read_bytes() != content:
-            write_atomically(path, content)
 
 
 def _check_names(experiment: TabularExperiment, extra: Mapping[str, Rule]) -> None:
@@ -112,60 +106,48 @@ def _check_names(experiment: TabularExperiment, extra: Mapping[str, Rule]) -> No
 
 
 class _Size(NamedTuple):
-    """One |A| of an experiment."""
+    """One |A| of an experiment; dictionaries are by rule id."""
 
-    experiment: TabularExperiment
     mdp: MDP
     folder: Path
     rules: dict[str, Rule]
     settings: dict[str, dict[str, Any]]
-    """By rule id: what its curves must have been made with."""
+    """What the curves must have been made with."""
     curves: dict[str, Curves]
-    """By rule id: what is finished."""
+    """What is finished."""
 
-    @classmethod
-    def of(
-        cls,
-        experiment: TabularExperiment,
-        directory: Path,
-        num_actions: int,
-        extra: Mapping[str, Rule],
-    ) -> "_Size":
-        """One |A| with its finished curves, read from `directory`."""
-        mdp = experiment.mdp(num_actions)
-        behaviour = uniform_policy(mdp)
-        rules = {spec.id: spec.make(behaviour, experiment.protocol) for spec in experiment.rules}
-        rules.update(extra)
-        check_rules(rules, mdp)
-        folder = directory / experiment.figure / f"actions-{num_actions}"
-        settings = {name: _curves_settings(experiment, mdp, name, rules[name]) for name in rules}
-        read = {name: read_arrays(folder / f"{name}.npz", settings[name]) for name in rules}
-        curves = {name: Curves(**arrays) for name, arrays in read.items() if arrays is not None}
-        return cls(experiment, mdp, folder, rules, settings, curves)
 
-    def run_missing(self, workers: int, on_progress: Callable[[int], None]) -> None:
-        """Runs the rules that have no curves yet, on shared trajectories, and writes theirs."""
-        missing = {name: rule for name, rule in self.rules.items() if name not in self.curves}
-        fresh = sweep(
-            self.mdp,
-            missing,
-            self.experiment.step_sizes,
-            seeds=range(self.experiment.seeds),
-            steps=self.experiment.steps,
-            record_every=self.experiment.record_every,
-            targets=self.experiment.targets(self.mdp),
-            init_std=self.experiment.init_std,
-            joint_initial_error=self.experiment.protocol == "reference",
-            on_progress=on_progress,
-            workers=workers,
-        )
-        for name, curves in fresh.items():
-            write_arrays(self.folder / f"{name}.npz", curves._asdict(), self.settings[name])
-        self.curves.update(fresh)
+def _read(
+    experiment: TabularExperiment, folder: Path, num_actions: int, extra: Mapping[str, Rule]
+) -> _Size:
+    """One |A| with its finished curves, read from `folder`."""
+    mdp = experiment.mdp(num_actions)
+    behaviour = uniform_policy(mdp)
+    rules = {spec.id: spec.make(behaviour, experiment.protocol) for spec in experiment.rules}
+    rules.update(extra)
+    check_rules(rules, mdp)
+    fields = experiment.settings()
+    shared = {field: fields[field] for field in SHARED}
+    size = _Size(mdp, folder / f"actions-{num_actions}", rules, {}, {})
+    for name, rule in rules.items():
+        size.settings[name] = {
+            **shared,
+            "num_actions": num_actions,
+            "rule": name,
+            "fingerprint": fingerprint(rule, mdp.num_states, num_actions),
+            "versions": versions(),
+        }
+        arrays = read_arrays(size.folder / f"{name}.npz", size.settings[name])
+        if arrays is not None:
+            size.curves[name] = Curves(**arrays)
+    return size
 
 
 def _run_missing(
-    sizes: list[_Size], threads: int, on_progress: Callable[[int, int], None] | None
+    experiment: TabularExperiment,
+    sizes: list[_Size],
+    threads: int,
+    on_progress: Callable[[int, int], None] | None,
 ) -> None:
     """Runs all that is missing, each |A| in a thread: one compiles while another computes."""
     stopped = threading.Event()
@@ -176,39 +158,33 @@ def _run_missing(
         if on_progress is not None:
             on_progress(num_actions, updates)
 
+    def run_size(size: _Size) -> None:
+        """Runs the rules that have no curves yet, on shared trajectories, and writes theirs."""
+        fresh = sweep(
+            size.mdp,
+            {name: rule for name, rule in size.rules.items() if name not in size.curves},
+            experiment.step_sizes,
+            seeds=range(experiment.seeds),
+            steps=experiment.steps,
+            record_every=experiment.record_every,
+            targets=experiment.targets(size.mdp),
+            init_std=experiment.init_std,
+            joint_initial_error=experiment.protocol == "reference",
+            on_progress=functools.partial(report, size.mdp.num_actions),
+            workers=-(-threads // len(pending)),
+        )
+        for name, curves in fresh.items():
+            write_arrays(size.folder / f"{name}.npz", curves._asdict(), size.settings[name])
+        size.curves.update(fresh)
+
     for size in sizes:
-        experiment = size.experiment
         runs = len(size.curves) * experiment.seeds * len(experiment.step_sizes)
         report(size.mdp.num_actions, runs * experiment.steps)
     pending = [size for size in sizes if len(size.curves) < len(size.rules)]
-    if not pending:
-        return
     pool = ThreadPoolExecutor(threads)
     try:
-        futures = [
-            pool.submit(
-                size.run_missing,
-                -(-threads // len(pending)),
-                functools.partial(report, size.mdp.num_actions),
-            )
-            for size in reversed(pending)  # the largest first
-        ]
-        for future in futures:
-            future.result()
+        for _ in pool.map(run_size, reversed(pending)):  # the largest first
+            pass
     finally:
         stopped.set()
         pool.shutdown(cancel_futures=True)
-
-
-def _curves_settings(
-    experiment: TabularExperiment, mdp: MDP, name: str, rule: Rule
-) -> dict[str, Any]:
-    """What is written beside a rule's curves, and must be the same when they are read."""
-    settings = experiment.settings()
-    return {
-        **{field: settings[field] for field in SHARED},
-        "num_actions": mdp.num_actions,
-        "rule": name,
-        "fingerprint": fingerprint(rule, mdp.num_states, mdp.num_actions),
-        "versions": versions(),
-    }

@@ -1,9 +1,8 @@
 """Gymnasium's toy-text problems (FrozenLake-v1, CliffWalking-v1, Taxi-v3) as finite MDPs.
 
 Their own transition tables ``env.unwrapped.P[s][a] = [(probability, s', reward, done), ...]`` are
-read. A state that is entered with ``done`` is terminal: it leads to itself and pays nothing,
-whatever its row of the table says. (Taxi's table also holds states that no episode reaches; they
-keep their rows.)
+read. A state that is ever entered with ``done`` is terminal: it leads to itself and pays nothing,
+whatever its row of the table says.
 """
 
 from typing import Any
@@ -55,18 +54,5 @@ def from_table(
     for s, a, probability, s2, r, _ in rows:
         p[s, a, s2] += probability
         reward[s, a, s2] += probability * r
-    reachable = _reachable(p, start, terminal)
-    for s, _, _, s2, _, done in rows:
-        if reachable[s] and terminal[s2] and not terminal[s] and not done:
-            raise InputError(f"{name}: state {s2} ends the episode on some transitions only")
     np.divide(reward, p, out=reward, where=p > 0)
     return MDP(p, reward, discount, start=start, terminal=terminal, name=name)
-
-
-def _reachable(p: np.ndarray, start: np.ndarray, terminal: np.ndarray) -> np.ndarray:
-    """``[S]``: the states that an episode can visit."""
-    links = (p > 0).any(axis=1) & ~terminal[:, None]
-    reachable = start > 0
-    while (grown := reachable | links[reachable].any(axis=0)).sum() > reachable.sum():
-        reachable = grown
-    return reachable

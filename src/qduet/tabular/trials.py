@@ -19,16 +19,7 @@ import numpy as np
 
 from qduet.core.machine import cores
 from qduet.core.xla import native_function
-from qduet.tabular.experience import (
-    SeedDraws,
-    StepDraws,
-    World,
-    act,
-    first_state,
-    pick,
-    state_after,
-    trajectory,
-)
+from qduet.tabular.experience import SeedDraws, StepDraws, World, pick, take, trajectory
 from qduet.tabular.rules import Rule, Tables, Transition
 
 
@@ -81,8 +72,8 @@ def _act_and_learn(task: Task, states: jax.Array, tables: Tables, draws: StepDra
         q = task.rule.q(tables)[state]  # type: ignore[misc]
         eligible = (q == q.max()) | (draws.explore < task.epsilon)  # ties are broken at random
         action = pick(eligible.cumsum(dtype=q.dtype) / eligible.sum(dtype=q.dtype), draws.action)
-        t = act(task.world, state, action, draws)
-        return state_after(task.world, t, draws), task.rule.update(tables, t, step_size)
+        next_state, t = take(task.world, state, action, draws)
+        return next_state, task.rule.update(tables, t, step_size)
 
     every = jax.vmap(one, in_axes=(0, -1, 0, None), out_axes=(0, -1))
     step = lambda carry, draws: (every(carry[0], carry[1], task.step_sizes, draws), None)
@@ -100,10 +91,7 @@ def _run_trial(
     num_step_sizes = task.step_sizes.size
     repeat = lambda x: jnp.repeat(jnp.asarray(x)[..., None], num_step_sizes, axis=-1)
     tables = jax.tree.map(repeat, task.rule.init(draws.v, draws.adv))
-    states = jnp.full(num_step_sizes, first_state(task.world, draws))
-    in_blocks = functools.partial(
-        jax.tree.map, lambda x: x.reshape(-1, task.record_every, *x.shape[1:])
-    )
+    states = jnp.full(num_step_sizes, pick(task.world.start_cdf, draws.start))
 
     def record(carry: Any, block: Any) -> tuple[Any, jax.Array]:
         states, tables = carry
@@ -113,7 +101,8 @@ def _run_trial(
             states, tables = _act_and_learn(task, states, tables, block)
         return (states, tables), _error(task, tables)
 
-    blocks = in_blocks(draws.steps if experience is None else experience)
+    steps = draws.steps if experience is None else experience
+    blocks = jax.tree.map(lambda x: x.reshape(-1, task.record_every), steps)
     curve = jax.lax.scan(record, (states, tables), blocks)[1]
     first = _error(task, tables)
     initial_error = first[0]
@@ -161,17 +150,14 @@ def run_trials(
     """
     on_cpu = jax.default_backend() == "cpu"
     over_seeds = (lambda f: f) if on_cpu else jax.vmap
-    groups: list[Sequence[int]] = [[seed] for seed in seeds] if on_cpu else [seeds]
+    draws_of_all = lambda seeds: jax.tree.map(lambda *x: np.stack(x), *map(draws_of, seeds))
+    draw: Callable[[Any], SeedDraws] = draws_of if on_cpu else draws_of_all
+    calls: Sequence[Any] = seeds if on_cpu else [seeds]
     double = bool(jax.config.jax_enable_x64)  # type: ignore[attr-defined]
-
-    def group_draws(group: Sequence[int]) -> SeedDraws:
-        if on_cpu:
-            return draws_of(group[0])
-        return jax.tree.map(lambda *x: np.stack(x), *map(draws_of, group))
 
     def compile_task(task: Task) -> Callable[..., Any]:
         with jax.enable_x64(double):  # which threads do not inherit
-            return _compile(over_seeds, task, group_draws(groups[0]))
+            return _compile(over_seeds, task, draw(calls[0]))
 
     pool = ThreadPoolExecutor(workers or default_workers())
     try:
@@ -180,13 +166,13 @@ def run_trials(
         walk: Any = None
         if task.epsilon is None:
             walk = jax.jit(over_seeds(functools.partial(trajectory, task.world)))
-            walk = walk.lower(group_draws(groups[0])).compile()
+            walk = walk.lower(draw(calls[0])).compile()
 
-        def learn(group: Sequence[int]) -> dict[str, list[np.ndarray]]:
+        def learn(call: Any) -> dict[str, list[np.ndarray]]:
             with jax.enable_x64(double):
-                draws = group_draws(group)
+                draws = draw(call)
                 experience = walk(draws) if walk else None
-                updates = len(group) * task.step_sizes.size * draws.steps.action.shape[-1]
+                updates = task.step_sizes.size * draws.steps.action.size
                 results = {}
                 for name, trial in compiled.items():
                     results[name] = [np.asarray(x) for x in trial.result()(draws, experience)]
@@ -194,7 +180,7 @@ def run_trials(
                         on_progress(updates)
                 return results
 
-        done = list(pool.map(learn, groups))
+        done = list(pool.map(learn, calls))
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -15,16 +15,16 @@ The modules, each using those above it:
 
     check      `Check` and `Evidence`
     problems   problems to check on: random ones, the ring, yours; their files
-    expected   the expected update of each rule, written with the operators
-    rates      how fast each rule learns in expectation; expected and simulated curves
+    expected   the expected update of each rule, how fast it learns, its curve
     qv         the claims on QV-learning, QVMAX and BC-QVMAX (the paper's section 3)
     av         the claims on Dueling, Hard RDQ and Soft RDQ (section 4)
-    sampled    the rules themselves, averaged over all transitions of an MDP
+    sampled    the rules themselves: on all transitions of an MDP, along a trajectory, simulated
     updates    the claims that are checked by running the rules
     suite      `CLAIMS`, and all of them on one problem or on many
 """
 
 from qduet.theory.check import Check, Evidence
+from qduet.theory.expected import Rate, expected_curve, fixed_point, rate
 from qduet.theory.problems import (
     Problem,
     load_problem,
@@ -33,8 +33,8 @@ from qduet.theory.problems import (
     random_problem,
     ring,
 )
-from qduet.theory.qv import Bias, Dependence, dependence, qvmax_biases
-from qduet.theory.rates import Rate, expected_curve, fixed_point, rate, simulated_curve
+from qduet.theory.qv import Bias, dependence, qvmax_biases
+from qduet.theory.sampled import simulated_curve
 from qduet.theory.suite import CLAIMS, Claim, Result, check_problem, results_on, run_suite
 
 __all__ = [
@@ -42,7 +42,6 @@ __all__ = [
     "Bias",
     "Check",
     "Claim",
-    "Dependence",
     "Evidence",
     "Problem",
     "Rate",

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from qduet.tabular import operators as ops
-from qduet.tabular.mdp import four_state, optimum
-from qduet.tabular.tables import AVTables, Floats
+from qduet.tabular.mdp import AVTables, Floats, four_state, optimum
 from qduet.theory.check import TOLERANCE, Check, Evidence, at_most, conclude, equal, exceeds
+from qduet.theory.expected import expected_curve, rate
 from qduet.theory.problems import Problem, problem_of, ring
-from qduet.theory.rates import expected_curve, rate
 
 Limit = Callable[..., AVTables]
 """``(q, start) -> (V, A)``."""
@@ -150,13 +149,14 @@ def ring_slowest(num_states: int, num_actions: int, discount: float, kappa: floa
     return float(min(slowest, 1 / num_actions / num_states))
 
 
-def av_off_policy_unstable(*, num_states: int = 12, num_actions: int = 18) -> Check:
+def av_off_policy_unstable(*, num_states: int = 12) -> Check:
     """Off-policy, they can diverge: on a ring with uniform behaviour, from values within 0.01 of 0.
 
     The expected update of Dueling and of Hard RDQ is unstable at q_* for *every* step size: their
     generators have an eigenvalue with negative real part, here against the closed form for a
     circulant. Q-learning and BC-QVMAX are stable on the same problem. Not in the paper.
     """
+    num_actions = 18
     mdp = ring(num_states, num_actions)
     problem = problem_of(mdp)
     q = np.where(np.arange(num_actions) == 0, 0.0, -1.0) * np.ones((num_states, 1))
@@ -179,7 +179,7 @@ def av_off_policy_unstable(*, num_states: int = 12, num_actions: int = 18) -> Ch
 
 
 def closed_form_modes(n: int, discount: float) -> dict[str, float]:
-    """The slowest mode of each rule on the 4-state MDP with n actions (see `rates`)."""
+    """The slowest mode of each rule on the 4-state MDP with n actions (see `expected`)."""
     lag = 1 - discount
     through = lambda product: (1 + 1 / n - np.sqrt((1 - 1 / n) ** 2 + 4 * product)) / 2
     modes = {
@@ -194,10 +194,8 @@ def closed_form_modes(n: int, discount: float) -> dict[str, float]:
     return {name: float(mode) / 4 for name, mode in modes.items()}
 
 
-def slowest_modes(
-    *, modes: Callable[[int, float], dict[str, float]] = closed_form_modes, step_size: float = 0.1
-) -> Check:
-    """The slowest mode of each rule on the 4-state MDP is as `rates` derives it, for 2–18 actions.
+def slowest_modes(*, modes: Callable[[int, float], dict[str, float]] = closed_form_modes) -> Check:
+    """The slowest mode of each rule on the 4-state MDP is the closed form, for 2–18 actions.
 
     So QV-learning is |A| times faster than Expected Sarsa, Dueling |A| and Hard RDQ |A|+1 times
     faster than Q-learning, while 1/|A| > 1 − γ; BC-QVMAX is slower than Q-learning.
@@ -206,9 +204,9 @@ def slowest_modes(
     for n in (2, 6, 10, 14, 18):
         for name, stated in modes(n, 0.99).items():
             kind = "on-policy" if name in ("expected_sarsa", "qv_learning") else "qvmax"
-            computed = rate(name, problem_of(four_state(kind, n)), step_size)
+            computed = rate(name, problem_of(four_state(kind, n)), 0.1)
             evidence.append(equal(f"{name}, {n} actions", computed.slowest, stated))
-            evidence.append(equal(f"{name}, {n}: radius", computed.radius, 1 - step_size * stated))
+            evidence.append(equal(f"{name}, {n}: radius", computed.radius, 1 - 0.1 * stated))
     return conclude("slowest_modes", *evidence)
 
 

@@ -14,13 +14,10 @@ import jax
 import numpy as np
 
 from qduet.core.errors import InputError, parse_json
-from qduet.tabular.mdp import MDP, check_distribution, check_policy, garnet, uniform_policy
-from qduet.tabular.tables import Floats
+from qduet.tabular.mdp import MDP, Floats, check_distribution, check_policy, garnet, uniform_policy
 
-MAX_STATES = 20
-"""|S| of random problems is at most this."""
-MAX_ACTIONS = 10
-"""|A| of random problems is at most this."""
+MAX_STATES, MAX_ACTIONS = 20, 10
+"""|S| and |A| of random problems are at most this."""
 
 
 class Problem(NamedTuple):
@@ -34,15 +31,6 @@ class Problem(NamedTuple):
     """``[S]``: d(s), the share of updates that fall on state s; 0 where the state is terminal."""
     seed: int = 0
     """Of the random numbers that checks draw."""
-
-
-def check_is_problem(problem: Any) -> None:
-    """Raises if `problem` is something else, such as an MDP."""
-    if not isinstance(problem, Problem):
-        raise InputError(
-            f"a Problem is needed, not {type(problem).__name__}: problem_of(mdp) makes one of an "
-            "MDP, with uniform behaviour unless one is given"
-        )
 
 
 def problem_of(mdp: MDP, behaviour: Floats | None = None, seed: int = 0) -> Problem:
@@ -117,7 +105,6 @@ _FORMAT = "qduet problem 1"
 
 def problem_json(problem: Problem, **notes: Any) -> bytes:
     """The problem as a JSON document that `load_problem` reads; floats survive exactly."""
-    check_is_problem(problem)
     fields = {field.name: getattr(problem.mdp, field.name) for field in dataclasses.fields(MDP)}
     fields |= {"behaviour": problem.behaviour, "visits": problem.visits, "seed": problem.seed}
     lists = {name: x.tolist() if isinstance(x, np.ndarray) else x for name, x in fields.items()}

@@ -9,18 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from qduet.tabular import operators as ops
-from qduet.tabular.mdp import MDP, evaluate, optimum
+from qduet.tabular.mdp import MDP, Floats, QVTables, evaluate, optimum
 from qduet.tabular.operators import E_pi, P
-from qduet.tabular.tables import Floats, QVTables
-from qduet.theory.check import (
-    TOLERANCE,
-    Check,
-    Evidence,
-    at_most,
-    conclude,
-    equal,
-    exceeds,
-)
+from qduet.theory.check import TOLERANCE, Check, Evidence, at_most, conclude, equal, exceeds
 from qduet.theory.problems import Problem
 
 JointOperator = Callable[..., QVTables]
@@ -168,21 +159,11 @@ def bc_qvmax_fixed_point(problem: Problem, *, operator: JointOperator = ops.bc_q
     )
 
 
-class Dependence(NamedTuple):
-    """Norms of the four blocks of a joint operator's Jacobian: who bootstraps from whom."""
+def dependence(problem: Problem, operator: JointOperator) -> Floats:
+    """Who bootstraps from whom ``[2, 2]``: how much the new (q, v) depends on the old (q, v).
 
-    q_from_q: float
-    """How much the new Q depends on Q."""
-    q_from_v: float
-    """How much the new Q depends on V."""
-    v_from_q: float
-    """How much the new V depends on Q."""
-    v_from_v: float
-    """How much the new V depends on V."""
-
-
-def dependence(problem: Problem, operator: JointOperator) -> Dependence:
-    """The blocks of ∂H/∂(q, v) at random values, as induced max norms; exact, not differenced."""
+    The blocks of ∂H/∂(q, v) at random values, as induced max norms; exact, not differenced.
+    """
     mdp, pairs = problem.mdp, problem.mdp.r.size
     y = next(_draws(problem))
     policy = np.eye(mdp.num_actions)[y.q.argmax(axis=1)]
@@ -192,24 +173,20 @@ def dependence(problem: Problem, operator: JointOperator) -> Dependence:
     size = pairs + mdp.num_states
     zero = image(np.zeros(size))
     jacobian = np.abs([image(unit) - zero for unit in np.eye(size)]).T
-    norm = lambda block: float(block.sum(axis=1).max())
     halves = (slice(None, pairs), slice(pairs, None))
-    return Dependence(*(norm(jacobian[rows, columns]) for rows in halves for columns in halves))
+    norm = lambda block: block.sum(axis=1).max()
+    return np.array([[norm(jacobian[to, source]) for source in halves] for to in halves])
 
 
 def bootstrapping(problem: Problem, *, operators: dict[str, JointOperator] | None = None) -> Check:
     """Figure 1: V feeds V and Q in QV-learning; Q and V feed each other in QVMAX and BC-QVMAX."""
-    chosen = operators or {
-        "qv_learning": ops.qv_learning,
-        "qvmax": ops.qvmax,
-        "bc_qvmax": ops.bc_qvmax,
-    }
     gamma = problem.mdp.discount
     stated = {
-        "qv_learning": Dependence(0.0, gamma, 0.0, gamma),
-        "qvmax": Dependence(0.0, gamma, gamma, 0.0),
-        "bc_qvmax": Dependence(0.0, gamma, 1.0, 0.0),
+        "qv_learning": [[0.0, gamma], [0.0, gamma]],
+        "qvmax": [[0.0, gamma], [gamma, 0.0]],
+        "bc_qvmax": [[0.0, gamma], [1.0, 0.0]],
     }
+    chosen = operators or {name: getattr(ops, name) for name in stated}
     return conclude(
         "bootstrapping",
         *(equal(name, dependence(problem, h), stated[name]) for name, h in chosen.items()),

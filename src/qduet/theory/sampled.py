@@ -11,10 +11,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
+from qduet.core.xla import native_function
+from qduet.tabular.experience import World, draw_seed, trajectory
+from qduet.tabular.mdp import Floats
 from qduet.tabular.rules import Rule, Transition, make_rule
-from qduet.tabular.tables import Floats
 from qduet.theory.expected import TABLES
 from qduet.theory.problems import MAX_ACTIONS, MAX_STATES, Problem
 
@@ -40,14 +43,8 @@ class Updated(NamedTuple):
 
     weights: Floats
     """``[C]``: d(s) b(a|s) p(s'|s,a)."""
-    state: np.ndarray
-    """``[C]``: S."""
-    action: np.ndarray
-    """``[C]``: A."""
-    reward: Floats
-    """``[C]``: the mean reward of the transition."""
-    next_state: np.ndarray
-    """``[C]``: S'."""
+    experience: Transition
+    """The transitions with their mean rewards: fields ``[C]``."""
     tables: Any
     """The rule's tables, each ``[C, ...]``."""
 
@@ -70,24 +67,18 @@ def update_on_each(
     if at_most is not None and state.size > at_most:
         some = np.linspace(0, state.size - 1, at_most).astype(np.intp)
         state, action, next_state = state[some], action[some], next_state[some]
-    reward = problem.mdp.reward[state, action, next_state]
-    experience = _transitions(problem, state, action, reward, next_state)
-    padded, behaviour = _pad(name, problem, tables), _pad_behaviour(name, problem)
+    experience = _transitions(problem, state, action, next_state)
+    padded, behaviour = _pad(name, problem, tables)
     chunks = []
     for start in range(0, state.size, CHUNK):
-        chunk = Transition(*(_extend(field[start : start + CHUNK]) for field in experience))
+        # Repeats the transitions to fill the chunk; the surplus is cut off again.
+        chunk = Transition(*(np.resize(x[start : start + CHUNK], CHUNK) for x in experience))
         with jax.enable_x64(True):
             new = _update_each(name, rules, behaviour, padded, chunk, step_size)
         chunks.append([np.asarray(table)[: state.size - start] for table in new])
     joined = [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
-    return Updated(
-        weight[state, action, next_state],
-        state,
-        action,
-        reward,
-        next_state,
-        _unpad(name, problem, joined),
-    )
+    weights = weight[state, action, next_state]
+    return Updated(weights, experience, _unpad(name, problem, joined))
 
 
 def mean_update(
@@ -112,7 +103,7 @@ def replay(
     rules: Factory = standard,
 ) -> Any:
     """The tables after each transition of a trajectory: every table ``[steps, ...]``."""
-    padded, behaviour = _pad(name, problem, tables), _pad_behaviour(name, problem)
+    padded, behaviour = _pad(name, problem, tables)
     with jax.enable_x64(True):
         new = _update_along(name, rules, behaviour, padded, experience, step_size)
     return _unpad(name, problem, [np.asarray(table) for table in new])
@@ -129,9 +120,35 @@ def walk(problem: Problem, rng: np.random.Generator, steps: int) -> Transition:
         next_state = draw(nexts[state, action])
         rows.append((state, action, next_state))
         state = draw(mdp.start.cumsum()) if mdp.terminal[next_state] else next_state
-    states, actions, next_states = np.array(rows).T
-    reward = mdp.reward[states, actions, next_states]
-    return _transitions(problem, states, actions, reward, next_states)
+    return _transitions(problem, *np.array(rows).T)
+
+
+def simulated_curve(
+    rule: Rule, problem: Problem, step_size: float, *, steps: int, record_every: int, seeds: int
+) -> Floats:
+    """The mean of Q (or V) over seeds, ``[points, ...]``, of the sampled rule from zero."""
+    mdp = problem.mdp
+    world = World.of(mdp, problem.behaviour, np.float32)
+
+    @native_function
+    def learn(tables: Any, experience: Any) -> Any:
+        step = lambda tables, t: (rule.update(tables, t, np.float32(step_size)), None)
+        return jax.lax.scan(step, tables, experience)[0]
+
+    def block(tables: Any, experience: Any) -> tuple[Any, jax.Array]:
+        tables = learn(tables, experience)
+        return tables, rule.read_out(tables)
+
+    @jax.jit
+    def run(draws: Any) -> jax.Array:
+        experience = trajectory(world, draws)
+        blocks = jax.tree.map(lambda x: x.reshape(-1, record_every), experience)
+        tables = rule.init(draws.v, draws.adv)
+        points = jax.lax.scan(block, tables, blocks)[1]
+        return jnp.concatenate([rule.read_out(tables)[None], points])
+
+    draws = (draw_seed(seed, mdp, steps, 0.0, np.float32) for seed in range(seeds))
+    return np.mean([np.asarray(run(each), np.float64) for each in draws], axis=0)
 
 
 # --- Compiled programs and padding ---------------------------------------------------------------
@@ -158,40 +175,22 @@ def _update_along(
     return jax.lax.scan(step, tables, experience)[1]
 
 
-def _transitions(
-    problem: Problem, state: Any, action: Any, reward: Any, next_state: Any
-) -> Transition:
-    discount = np.where(problem.mdp.terminal[next_state], 0.0, problem.mdp.discount)
-    whole = lambda x: np.asarray(x, np.int64)
-    return Transition(whole(state), whole(action), reward, discount, whole(next_state))
+def _transitions(problem: Problem, *indices: np.ndarray) -> Transition:
+    """The transitions of the `indices` S, A and S', with their mean rewards."""
+    mdp = problem.mdp
+    state, action, next_state = (np.asarray(x, np.int64) for x in indices)
+    discount = np.where(mdp.terminal[next_state], 0.0, mdp.discount)
+    return Transition(state, action, mdp.reward[indices], discount, next_state)
 
 
-def _extend(field: np.ndarray) -> np.ndarray:
-    return np.resize(field, CHUNK)  # repeats the transitions; the surplus is cut off again
-
-
-def _shape(name: str, problem: Problem) -> tuple[int, int]:
+def _pad(name: str, problem: Problem, tables: Any) -> tuple[Any, Floats]:
+    """The tables and the behaviour, padded to a common shape."""
     num_states, num_actions = problem.mdp.r.shape
-    pad_actions = name != "dueling_q" and num_actions <= MAX_ACTIONS
-    return max(MAX_STATES, num_states), MAX_ACTIONS if pad_actions else num_actions
-
-
-def _pad(name: str, problem: Problem, tables: Any) -> Any:
-    num_states, num_actions = _shape(name, problem)
-    padded = []
-    for table in tables:
-        extra = [(0, num_states - table.shape[0])]
-        if table.ndim == 2:
-            extra.append((0, num_actions - table.shape[1]))
-        fill = 0.0 if table.ndim == 1 else _FAR_BELOW
-        padded.append(np.pad(table, extra, constant_values=fill))
-    return TABLES[name](*padded)
-
-
-def _pad_behaviour(name: str, problem: Problem) -> Floats:
-    shape = _shape(name, problem)
-    extra = [(0, full - size) for full, size in zip(shape, problem.mdp.r.shape, strict=True)]
-    return np.pad(problem.behaviour, extra)
+    more_actions = 0 if name == "dueling_q" else max(MAX_ACTIONS - num_actions, 0)
+    extra = [(0, max(MAX_STATES - num_states, 0)), (0, more_actions)]
+    pad = lambda table, fill: np.pad(table, extra[: table.ndim], constant_values=fill)
+    padded = (pad(table, 0.0 if table.ndim == 1 else _FAR_BELOW) for table in tables)
+    return TABLES[name](*padded), pad(problem.behaviour, 0.0)
 
 
 def _unpad(name: str, problem: Problem, tables: list[np.ndarray]) -> Any:

@@ -4,7 +4,7 @@
     >>> all(result.holds for result in report)
     True
 
-Processes share the problems by their number of actions: Dueling's program has to be compiled anew
+Problems with equally many actions are checked together: Dueling's program has to be compiled anew
 for each number, the other rules' programs once per process (see `sampled`).
 """
 
@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import NamedTuple
 
-from qduet.core.errors import unknown_name
+from qduet.core.errors import InputError, unknown_name
 from qduet.core.machine import cores
 from qduet.theory import av, qv, updates
 from qduet.theory.check import Check
-from qduet.theory.problems import Problem, check_is_problem, random_problem
+from qduet.theory.problems import Problem, random_problem
 
 
 class Claim(NamedTuple):
@@ -41,54 +41,45 @@ class Claim(NamedTuple):
         """The claim, checked on `problem`."""
         if self.once:
             return self.function()
-        check_is_problem(problem)
+        if not isinstance(problem, Problem):
+            raise InputError(
+                f"a Problem is needed, not {type(problem).__name__}: problem_of(mdp) makes one"
+            )
         return self.function(problem)
 
 
-CLAIMS: dict[str, Claim] = {
-    "qv_contraction": Claim("Thm 1", "QV contracts by γ, to (q_b, v_b) only", qv.qv_contraction),
-    "qvmax_fixed_point": Claim(
-        "Prop 1", "QVMAX: (q_*, v_*) is fixed iff b is greedy", qv.qvmax_fixed_point
-    ),
-    "qvmax_bias": Claim("Sec 3.2", "QVMAX: where it ends, bounds on its bias", qv.qvmax_bias),
-    "bc_qvmax_fixed_point": Claim(
-        "Prop 2", "BC-QVMAX: one fixed point, (q_*, v_*)", qv.bc_qvmax_fixed_point
-    ),
-    "bc_qvmax_unit_step": Claim(
+_CLAIMS = (
+    Claim("Thm 1", "QV contracts by γ, to (q_b, v_b) only", qv.qv_contraction),
+    Claim("Prop 1", "QVMAX: (q_*, v_*) is fixed iff b is greedy", qv.qvmax_fixed_point),
+    Claim("Sec 3.2", "QVMAX: where it ends, bounds on its bias", qv.qvmax_bias),
+    Claim("Prop 2", "BC-QVMAX: one fixed point, (q_*, v_*)", qv.bc_qvmax_fixed_point),
+    Claim(
         "Sec 3.2",
         "BC-QVMAX at α = 1 is Q-learning, undelayed",
         updates.bc_qvmax_unit_step,
         paper="with a delay",
     ),
-    "bootstrapping": Claim("Fig 1", "who bootstraps from whom", qv.bootstrapping),
-    "mean_updates": Claim("Eq 2–14", "the nine rules follow their operators", updates.mean_updates),
-    "dueling_invariant": Claim(
-        "Sec 4.1", "Dueling keeps the mean advantage", updates.dueling_invariant
-    ),
-    "rdq_invariant": Claim(
-        "Eq 15", "Hard RDQ keeps V − Σ A, Soft RDQ forgets it", updates.rdq_invariant
-    ),
-    "minimum_norm": Claim(
-        "Sec 4.2", "Hard RDQ ends at V = Σ q_*/(|A|+1), minimal", av.minimum_norm
-    ),
-    "soft_rdq_fixed_point": Claim(
-        "Eq 12–14", "Soft RDQ: one fixed point per β/α; its bias", av.soft_rdq_fixed_point
-    ),
-    "effective_step": Claim(
+    Claim("Fig 1", "who bootstraps from whom", qv.bootstrapping),
+    Claim("Eq 2–14", "the nine rules follow their operators", updates.mean_updates),
+    Claim("Sec 4.1", "Dueling keeps the mean advantage", updates.dueling_invariant),
+    Claim("Eq 15", "Hard RDQ keeps V − Σ A, Soft RDQ forgets it", updates.rdq_invariant),
+    Claim("Sec 4.2", "Hard RDQ ends at V = Σ q_*/(|A|+1), minimal", av.minimum_norm),
+    Claim("Eq 12–14", "Soft RDQ: one fixed point per β/α; its bias", av.soft_rdq_fixed_point),
+    Claim(
         "Sec 4.2",
         "steps of 2α (RDQ) and (2−1/|A|)α (Dueling)",
         updates.effective_step,
         paper="2α for both",
     ),
-    "av_on_policy_stable": Claim("ours", "AV-learning is stable on-policy", av.av_on_policy_stable),
-    "av_off_policy_unstable": Claim(
+    Claim("ours", "AV-learning is stable on-policy", av.av_on_policy_stable),
+    Claim(
         "ours", "AV-learning can diverge off-policy: a ring", av.av_off_policy_unstable, once=True
     ),
-    "slowest_modes": Claim(
-        "ours", "closed-form rates, 4-state MDP, 2–18 actions", av.slowest_modes, once=True
-    ),
-}
-"""Every claim by name."""
+    Claim("ours", "closed-form rates, 4-state MDP, 2–18 actions", av.slowest_modes, once=True),
+)
+
+CLAIMS: dict[str, Claim] = {claim.function.__name__: claim for claim in _CLAIMS}
+"""Every claim by its name, which is that of its function."""
 
 
 class Result(NamedTuple):
@@ -172,43 +163,26 @@ def _checked(
     workers = workers or cores()
     if workers == 1 or len(seeds) < 50:
         for seed in seeds:
-            yield seed, check_problem(random_problem(seed), names)
+            yield from _check_seeds([seed], names)
         return
+    seeds = sorted(seeds, key=lambda seed: random_problem(seed).mdp.num_actions, reverse=True)
     spawn = multiprocessing.get_context("spawn")
-    with _single_threaded(), contextlib.ExitStack() as stack:
-        jobs = []
-        for share in _shares(seeds, workers):
-            pool = stack.enter_context(
-                ProcessPoolExecutor(1, mp_context=spawn, initializer=_leave_with_parent)
-            )
-            stack.callback(pool.shutdown, wait=False, cancel_futures=True)
-            parts = [share[i : i + 20] for i in range(0, len(share), 20)]
-            jobs += [pool.submit(_check_seeds, part, names) for part in parts]
+    pool = ProcessPoolExecutor(workers, mp_context=spawn, initializer=_leave_with_parent)
+    try:
+        with _single_threaded():
+            parts = [seeds[i : i + 20] for i in range(0, len(seeds), 20)]
+            jobs = [pool.submit(_check_seeds, part, names) for part in parts]
         for job in as_completed(jobs):
             yield from job.result()
-
-
-def _shares(seeds: list[int], workers: int) -> list[list[int]]:
-    """The seeds for each worker: problems with equally many actions stay together."""
-    by_actions: dict[int, list[int]] = {}
-    for seed in seeds:
-        by_actions.setdefault(random_problem(seed).mdp.num_actions, []).append(seed)
-    shares: list[list[int]] = [[] for _ in range(min(workers, len(by_actions)))]
-    loads = [0] * len(shares)
-    for num_actions in sorted(by_actions, reverse=True):
-        least = loads.index(min(loads))
-        loads[least] += len(by_actions[num_actions]) * (10 + num_actions)
-        shares[least] += by_actions[num_actions]
-    return shares
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _leave_with_parent() -> None:
     """Ends a worker process when the process that started it has ended, however it did."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
 
     def wait() -> None:
-        parent.join()
+        multiprocessing.parent_process().join()  # type: ignore[union-attr]
         os._exit(1)
 
     threading.Thread(target=wait, daemon=True).start()

@@ -10,16 +10,10 @@ from typing import Any
 import numpy as np
 
 from qduet.tabular import operators as ops
+from qduet.tabular.mdp import QVTables
 from qduet.tabular.operators import E
-from qduet.tabular.tables import QVTables
-from qduet.theory.check import Check, Evidence, at_most, conclude, equal
-from qduet.theory.expected import (
-    TABLES,
-    expected_update,
-    interleaving,
-    random_tables,
-    read_out,
-)
+from qduet.theory.check import Check, at_most, conclude, equal
+from qduet.theory.expected import TABLES, expected_update, interleaving, random_tables, read_out
 from qduet.theory.problems import Problem
 from qduet.theory.sampled import (
     BETA,
@@ -43,7 +37,7 @@ def mean_updates(
     have, is at most α² d(s) times the largest TD error of Q in that state, so that both follow
     their operators as α → 0.
     """
-    rng = np.random.default_rng([problem.seed, 4])
+    mdp, rng = problem.mdp, np.random.default_rng([problem.seed, 4])
     evidence = []
     for name in names:
         tables = random_tables(name, problem, rng)
@@ -53,23 +47,17 @@ def mean_updates(
         if name in ("qvmax", "bc_qvmax"):
             extra = interleaving(name, problem, tables, step_size)
             stated = stated._replace(v=stated.v + extra)
-            evidence.append(_second_order(name, problem, tables, step_size, extra))
+            errors = np.abs(mdp.reward + mdp.discount * tables.v - tables.q[:, :, None])
+            largest = np.where(mdp.p > 0, errors, 0.0).max(axis=(1, 2))
+            bound = step_size**2 * problem.visits * largest
+            what = f"{name}: interleaving is O(α²)"
+            evidence.append(at_most(what, np.abs(extra), bound, _largest(tables)))
         for field, computed, expected in zip(stated._fields, change, stated, strict=True):
             evidence.append(equal(f"{name}: {field}", computed, expected, _largest(tables)))
     return conclude("mean_updates", *evidence)
 
 
-def _second_order(
-    name: str, problem: Problem, tables: QVTables, step_size: float, extra: Any
-) -> Evidence:
-    """|interleaving| ≤ α² d(s) max |R + γ V(S') − Q(s,a)| over what can happen in s."""
-    mdp = problem.mdp
-    errors = np.abs(mdp.reward + mdp.discount * tables.v - tables.q[:, :, None])
-    bound = step_size**2 * problem.visits * np.where(mdp.p > 0, errors, 0.0).max(axis=(1, 2))
-    return at_most(f"{name}: interleaving is O(α²)", np.abs(extra), bound, _largest(tables))
-
-
-def bc_qvmax_unit_step(problem: Problem, *, rules: Factory = standard, steps: int = 128) -> Check:
+def bc_qvmax_unit_step(problem: Problem, *, rules: Factory = standard) -> Check:
     """BC-QVMAX at α = 1 *is* Q-learning; at α < 1 it bootstraps from an average of past maxima.
 
     Q(s,·) changes only when s is visited, and V(s) ← max_a Q(s,a) is made right after. So at α = 1
@@ -78,7 +66,7 @@ def bc_qvmax_unit_step(problem: Problem, *, rules: Factory = standard, steps: in
     Σ_k α (1−α)^k max_a Q of k visits ago: a delay of (1−α)/α visits in the mean.
     """
     rng = np.random.default_rng([problem.seed, 2])
-    experience = walk(problem, rng, steps)
+    experience = walk(problem, rng, 128)
     q = 3.0 * rng.normal(size=problem.mdp.r.shape) * ~problem.mdp.terminal[:, None]
     run: Callable[..., Any] = lambda name, tables, alpha: replay(
         name, problem, tables, experience, alpha, rules=rules
@@ -123,7 +111,7 @@ def rdq_invariant(problem: Problem, *, rules: Factory = standard) -> Check:
     offset = lambda y: y.v - y.adv.sum(axis=-1)
     hard, _, after_hard = _one_update("hard_rdq", problem, rules)
     soft, _, after_soft = _one_update("soft_rdq", problem, rules)
-    here = np.arange(problem.mdp.num_states) == after_soft.state[:, None]
+    here = np.arange(problem.mdp.num_states) == after_soft.experience.state[:, None]
     shrunk = np.where(here, 1 - BETA, 1.0) * offset(soft)
     new = ops.hard_rdq(problem.mdp, problem.behaviour, hard)
     return conclude(
@@ -147,9 +135,8 @@ def effective_step(problem: Problem, *, rules: Factory = standard) -> Check:
     for name, share in spill.items():
         tables, step_size, updated = _one_update(name, problem, rules)
         before, after = read_out(name, tables), read_out(name, updated.tables)
-        state, action = updated.state, updated.action
-        discount = np.where(problem.mdp.terminal, 0.0, problem.mdp.discount)[updated.next_state]
-        target = updated.reward + discount * before.max(axis=1)[updated.next_state]
+        state, action, reward, discount, next_state = updated.experience
+        target = reward + discount * before.max(axis=1)[next_state]
         delta = target - before[state, action]
         rows = np.arange(state.size)
         expected = np.repeat(before[None], state.size, axis=0)

@@ -12,8 +12,7 @@ import numpy as np
 
 from qduet.show.names import Style, rule_style
 from qduet.tabular import operators as ops
-from qduet.tabular.mdp import four_state
-from qduet.tabular.tables import AVTables
+from qduet.tabular.mdp import AVTables, four_state
 from qduet.theory.expected import random_tables
 from qduet.theory.problems import Problem, problem_of
 from qduet.theory.qv import dependence
@@ -92,7 +91,7 @@ def bootstrap_norms(rule: str, problem: Problem) -> Norms:
     share the target r + γ P E Q, its response to V or A (and both tables follow it).
     """
     if rule in ("qv_learning", "qvmax", "bc_qvmax"):
-        blocks = dependence(problem, getattr(ops, rule))
+        blocks = dependence(problem, getattr(ops, rule)).ravel()
         pairs = itertools.product("QV", "QV")
         return {(source, to): x for (to, source), x in zip(pairs, blocks, strict=True)}
     tables = random_tables(rule, problem, np.random.default_rng(problem.seed))

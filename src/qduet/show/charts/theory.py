@@ -12,14 +12,13 @@ import numpy as np
 from qduet.show.chart import FAINT, Axis, Chart, Guide, Panel, Series
 from qduet.show.names import Style, rule_style
 from qduet.tabular import operators as ops
-from qduet.tabular.mdp import evaluate, four_state, optimum
+from qduet.tabular.mdp import AVTables, evaluate, four_state, optimum
 from qduet.tabular.rules import make_rule
 from qduet.tabular.sweeps import sweep
-from qduet.tabular.tables import AVTables
 from qduet.theory.av import closed_form_modes, kappas, ring_slowest
+from qduet.theory.expected import expected_curve, rate
 from qduet.theory.problems import Problem, problem_of, ring
-from qduet.theory.rates import expected_curve, rate, simulated_curve
-from qduet.theory.sampled import replay, walk
+from qduet.theory.sampled import replay, simulated_curve, walk
 
 TITLES = {
     "figure4": "Figure 4: where Dueling and Hard RDQ end up",
