@@ -35,6 +35,7 @@ class Batch(NamedTuple):
     observations: jax.Array
     """uint8, packed"""
     actions: jax.Array
+    """int32"""
     rewards: jax.Array
     """float32"""
     ended: jax.Array

@@ -80,6 +80,7 @@ class Recording(NamedTuple):
     ended: bool
     """Whether the game was over after the last step; if not, the recording was cut short."""
     episode: Steps
+    """What was seen, done and predicted, step by step."""
 
     @property
     def score(self) -> int | float:

@@ -73,8 +73,11 @@ class Certificate(NamedTuple):
     step: int | None
     """The training step of the comparison; None without runs."""
     sources: tuple[Source, ...]
+    """The directories of runs, and what they cost."""
     cells: tuple[Cell, ...]
+    """Our runs against the published ones, for each game, agent and measure."""
     claims: tuple[Claim, ...]
+    """What the paper says, tried on our runs."""
 
     @property
     def differs(self) -> bool:

@@ -82,6 +82,7 @@ class Runs:
     """The runs of one directory."""
 
     directory: Path
+    """Where they were read."""
     config: dict[str, Any]
     """What config.json holds."""
     table: dict[str, np.ndarray]
