@@ -44,11 +44,14 @@ def test_every_run_starts_with_weights_as_its_agent_has_them(monkeypatch):
     assert scheme.uniform_streams.tolist() == [True, False]
 
 
-def test_compiler_options_that_xla_does_not_know_are_left_out(monkeypatch):
-    options = {"xla_cpu_no_such_option": "1", "xla_cpu_prefer_vector_width": "256"}
+@pytest.mark.parametrize(
+    ("options", "used"), [({"xla_cpu_no_such_option": "1"}, {}), (program.CPU_OPTIONS,) * 2]
+)
+def test_compiler_options_that_xla_does_not_know_are_left_out(monkeypatch, options, used):
     monkeypatch.setattr(program, "CPU_OPTIONS", options)
-    found = program.compiler_options(jax.devices("cpu")[0])
-    assert found == {"xla_cpu_prefer_vector_width": "256"}
+    program.compiler_options.cache_clear()
+    assert program.compiler_options(jax.devices("cpu")[0]) == used
+    program.compiler_options.cache_clear()
 
 
 def test_five_runs_use_one_of_four_devices():

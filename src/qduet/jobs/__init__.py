@@ -20,17 +20,13 @@ The modules:
     recording, recording_file  an episode step by step, and as a file
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from qduet.jobs.job import Job
-    from qduet.jobs.recording import Recording, record
-    from qduet.jobs.recording_file import read as read_recording
-    from qduet.jobs.recording_file import write as write_recording
-    from qduet.jobs.trainer import Progress, TrainingResult, train
-    from qduet.jobs.weights import Weights
-    from qduet.jobs.weights import load as load_weights
+from qduet.jobs.job import Job
+from qduet.jobs.recording import Recording, record
+from qduet.jobs.recording_file import read as read_recording
+from qduet.jobs.recording_file import write as write_recording
+from qduet.jobs.trainer import Progress, TrainingResult, train
+from qduet.jobs.weights import Weights
+from qduet.jobs.weights import load as load_weights
 
 __all__ = [
     "Job",
@@ -44,24 +40,3 @@ __all__ = [
     "train",
     "write_recording",
 ]
-
-_DEFINED_IN = {
-    "Job": "job.Job",
-    "Progress": "trainer.Progress",
-    "Recording": "recording.Recording",
-    "TrainingResult": "trainer.TrainingResult",
-    "Weights": "weights.Weights",
-    "load_weights": "weights.load",
-    "read_recording": "recording_file.read",
-    "record": "recording.record",
-    "train": "trainer.train",
-    "write_recording": "recording_file.write",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Imports a public name when it is first asked for: not every command needs all of jax."""
-    if name not in _DEFINED_IN:
-        raise AttributeError(f"module 'qduet.jobs' has no attribute '{name}'")
-    module, attribute = _DEFINED_IN[name].split(".")
-    return getattr(importlib.import_module(f"qduet.jobs.{module}"), attribute)

@@ -7,7 +7,6 @@ and the versions that made it: with another job, version or kind of device it is
 
 import dataclasses
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,12 +57,8 @@ def path_of(directory: Path) -> Path:
 def save(directory: Path, job: Job, state: State) -> None:
     """Writes (or replaces) the checkpoint of a directory."""
     arrays = tensors.flatten({"runs": state.runs, "sums": state.sums})
-    metadata = {
-        "job": to_json(job.identity()),
-        "versions": to_json(_versions()),
-        "state": json.dumps({name: getattr(state, name) for name in _NO_ARRAYS}),
-    }
-    tensors.write(path_of(directory), arrays, metadata)
+    stored = json.dumps({name: getattr(state, name) for name in _NO_ARRAYS})
+    tensors.write(path_of(directory), arrays, {**_identity(job), "state": stored})
 
 
 def load(directory: Path, job: Job, program: Program) -> State:
@@ -71,8 +66,13 @@ def load(directory: Path, job: Job, program: Program) -> State:
     path = path_of(directory)
     arrays, metadata = tensors.read(path)
     try:
-        _check(path, metadata, "versions", to_json(_versions()), "versions")
-        _check(path, metadata, "job", to_json(job.identity()), "settings")
+        for what, here in _identity(job).items():
+            if metadata[what] != here:
+                raise InputError(
+                    f"{path} was made with other {'settings' if what == 'job' else what} "
+                    f"({first_difference(metadata[what], here)}); "
+                    "continue with those, or choose another directory"
+                )
         stored = parse_json(metadata["state"])
         fields = {name: stored[name] for name in _NO_ARRAYS}
     except (KeyError, TypeError, json.JSONDecodeError):
@@ -82,15 +82,8 @@ def load(directory: Path, job: Job, program: Program) -> State:
     return State(runs=program.to_devices(whole["runs"]), sums=whole["sums"], **fields)
 
 
-def _versions() -> dict[str, str]:
-    """What must be the same for the numbers to be the same."""
+def _identity(job: Job) -> dict[str, str]:
+    """What must be the same for the numbers to be the same, as texts."""
     now = {**versions(), "checkpoint": FORMAT}
-    return {name: now[name] for name in ("qduet", "jax", "device", "checkpoint")}
-
-
-def _check(path: Path, metadata: Mapping[str, str], part: str, here: str, what: str) -> None:
-    if metadata[part] != here:
-        raise InputError(
-            f"{path} was made with other {what} ({first_difference(metadata[part], here)}); "
-            "continue with those, or choose another directory"
-        )
+    same = {name: now[name] for name in ("qduet", "jax", "device", "checkpoint")}
+    return {"versions": to_json(same), "job": to_json(job.identity())}

@@ -74,9 +74,7 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
     used = dividing(devices or jax.local_devices(), len(members))
     setting = Setting(make(job.env_id), members[0].agent, on_cpu=used[0].platform == "cpu")
     mesh = Mesh(np.array(used), ("runs",))
-    split: Sharding = SingleDeviceSharding(used[0])
-    if len(used) > 1:
-        split = NamedSharding(mesh, RUNS)
+    split: Sharding = NamedSharding(mesh, RUNS) if len(used) > 1 else SingleDeviceSharding(used[0])
     stack = lambda trees: jax.device_put(jax.tree.map(lambda *x: np.stack(x), *trees), split)
     hypers: Hyper = stack([training.hyper(member.agent) for member in members])
     schemes = stack([member.agent.init_scheme() for member in members])
@@ -95,10 +93,7 @@ def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
         out_specs=(RUNS, PartitionSpec(None, "runs")),
     )
     weights_to_evaluate = compiled(
-        "weights_to_evaluate",
-        over_runs(training.weights_to_evaluate),
-        num_scalars=1,
-        donate=False,
+        "weights_to_evaluate", over_runs(training.weights_to_evaluate), num_scalars=1, donate=False
     )
 
     def evaluate(params: Params, step: int, check: Callable[[], None]) -> dict[str, np.ndarray]:
@@ -176,26 +171,16 @@ def _compiled(
     )
 
 
-def compiler_options(device: jax.Device) -> dict[str, str]:
-    """XLA's options for programs of training on such a device."""
-    if device.platform == "gpu":
-        return GPU_OPTIONS
-    return _known(device, tuple(CPU_OPTIONS.items())) if device.platform == "cpu" else {}
-
-
 @functools.cache
-def _known(device: jax.Device, options: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Those of the options that this version of XLA accepts."""
-
-    def accepted(name: str, value: str) -> bool:
-        try:
-            with jax.default_device(device):
-                jax.jit(lambda: jnp.int32(0), compiler_options={name: value}).lower().compile()
-        except jax.errors.JaxRuntimeError:
-            return False
-        return True
-
-    return {name: value for name, value in options if accepted(name, value)}
+def compiler_options(device: jax.Device) -> dict[str, str]:
+    """XLA's options for training on such a device; none if this version of XLA refuses them."""
+    options = {"gpu": GPU_OPTIONS, "cpu": CPU_OPTIONS}.get(device.platform, {})
+    try:
+        with jax.default_device(device):
+            jax.jit(lambda: jnp.int32(0), compiler_options=options).lower().compile()
+    except jax.errors.JaxRuntimeError:
+        return {}
+    return options
 
 
 def _strong(tree: Any) -> Any:

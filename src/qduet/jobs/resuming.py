@@ -6,11 +6,10 @@ cannot be read and that no checkpoint can make again.
 """
 
 import contextlib
-import dataclasses
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from qduet.core.errors import InputError, parse_json
 from qduet.core.files import check_writable, first_difference, to_json
@@ -19,8 +18,7 @@ from qduet.jobs.job import Job
 from qduet.results import runs
 
 
-@dataclasses.dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """What a directory holds of a job."""
 
     config: dict[str, Any]
@@ -53,12 +51,19 @@ def examine(directory: Path, job: Job, provenance: Mapping[str, Any]) -> Found:
     _check_same(directory, there, job)
     steps = there["steps"]
     if saved:
-        if job.steps < steps and (directory / runs.EVALUATIONS).exists():
-            evaluated = _load(directory, check=False, saved=True).table["step"]
-            check_step(directory, job, int(max(evaluated, default=0)))
         done = job.steps == steps and _whole(directory, job)
         return Found({**there, "steps": job.steps}, not done, done)
-    _check_finished(directory, job, steps)
+    if not _load(directory).finished:
+        raise InputError(
+            f"{directory} holds evaluations of an unfinished job, and the checkpoint to continue "
+            "from is gone: delete the directory to start over, or choose another"
+        )
+    check_step(directory, job, steps)
+    if job.steps > steps:
+        raise InputError(
+            f"{directory} is finished at {steps:,} steps and its checkpoint was not kept "
+            "(--keep-checkpoint), so it cannot go on: choose another directory"
+        )
     return Found(there, False, True)
 
 
@@ -88,34 +93,14 @@ def _worth_keeping(directory: Path) -> bool:
     return bool(_load(directory, check=False).table["step"].any())
 
 
-def _load(directory: Path, *, check: bool = True, saved: bool = False) -> runs.Runs:
+def _load(directory: Path, *, check: bool = True) -> runs.Runs:
     try:
         return runs.load(directory, check=check)
     except InputError as error:
-        remedy = (
-            "the checkpoint makes them again if --steps is not lowered: leave it as it was"
-            if saved
-            else "there is no checkpoint to make them from: restore them"
-        )
         raise InputError(
-            f"{directory} holds results that cannot be read; {remedy}, or choose another directory "
-            f"({error})"
+            f"{directory} holds results that cannot be read, and no checkpoint to make them from: "
+            f"restore them, or choose another directory ({error})"
         ) from None
-
-
-def _check_finished(directory: Path, job: Job, steps: int) -> None:
-    """Raises if a job without a checkpoint is unfinished, or is to go on with more steps."""
-    if not _load(directory).finished:
-        raise InputError(
-            f"{directory} holds evaluations of an unfinished job, and the checkpoint to continue "
-            "from is gone: delete the directory to start over, or choose another"
-        )
-    check_step(directory, job, steps)
-    if job.steps > steps:
-        raise InputError(
-            f"{directory} is finished at {steps:,} steps and its checkpoint was not kept "
-            "(--keep-checkpoint), so it cannot go on: choose another directory"
-        )
 
 
 def continued(config: Mapping[str, Any], commit: str | None, step: int) -> dict[str, Any]:
@@ -152,26 +137,16 @@ def _check_same(directory: Path, there: dict[str, Any], job: Job) -> None:
     mine = job.identity()
     theirs = {name: value for name, value in there.items() if name in mine}
     if to_json(theirs) != to_json(mine):
-        what = _differing(theirs, mine)
-        every = theirs["evaluate_every"] if what.startswith("evaluate_every") else None
-        advice = f"give --evaluate-every {every} to go on there, or " if every else ""
         raise InputError(
-            f"{directory} holds runs of other settings ({what}); {advice}choose another directory"
+            f"{directory} holds runs of other settings "
+            f"({first_difference(_by_label(theirs), _by_label(mine))}); choose another directory"
         )
 
 
-def _differing(theirs: dict[str, Any], mine: dict[str, Any]) -> str:
-    """What two jobs differ in: an agent that only one of them has, or a setting."""
-    configs = (theirs, mine)
-    there, here = ({agent["label"]: agent for agent in c["agents"]} for c in configs)
-    for own, others, where in ((there, here, "there, not here"), (here, there, "here, not there")):
-        alone = [label for label in own if label not in others]
-        if alone:
-            return f"agent {alone[0]} is {where}"
-    if there == here and [*there] != [*here]:
-        return f"its agents are {', '.join(there)}, in that order"
-    texts = (to_json({**c, "agents": by}) for c, by in zip(configs, (there, here), strict=True))
-    return first_difference(*texts)
+def _by_label(config: dict[str, Any]) -> str:
+    """The configuration as JSON, with the agents' labels in order, and their settings by label."""
+    agents = {agent["label"]: agent for agent in config["agents"]}
+    return to_json({**config, "agents": ", ".join(agents), "settings": agents})
 
 
 @contextlib.contextmanager
@@ -179,43 +154,39 @@ def claimed(directory: Path) -> Iterator[None]:
     """Holds the directory for this process; `InputError` if another process has it."""
     check_writable(directory / checkpoint.FOLDER)
     path = directory / checkpoint.FOLDER / "lock"
-    try:
-        file = _locked(path)
-    except BlockingIOError:
-        raise InputError(f"another qduet train is at work in {directory}") from None
-    try:
-        _sweep(directory)
-        yield
-    finally:
-        with contextlib.suppress(OSError):
-            path.unlink()
-            os.rmdir(path.parent)  # if nothing else is left in it
-        if file:
-            file.close()
+    with contextlib.ExitStack() as stack:
+        try:
+            file = stack.enter_context(path.open("w"))
+            _lock(file)
+            # Its last holder may have removed the file; others would then lock a new one.
+            if not os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                raise BlockingIOError
+        except (BlockingIOError, FileNotFoundError):
+            raise InputError(f"another qduet train is at work in {directory}") from None
+        try:
+            _sweep(directory)
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                path.unlink()
+                os.rmdir(path.parent)  # if nothing else is left in it
 
 
-def _locked(path: Path) -> IO[str] | None:
-    """The open and locked lock file; `BlockingIOError` if another process holds it.
+def _lock(file: IO[str]) -> None:
+    """Locks the file; `BlockingIOError` if another process holds it.
 
-    None where there are no locks, as on Windows and some network drives. Nothing then keeps two
-    processes out of one directory.
+    Where there are no locks, as on Windows and some network drives, nothing keeps two processes out
+    of one directory.
     """
-    try:
+    with contextlib.suppress(ImportError):
         import fcntl
 
-        while True:
-            path.parent.mkdir(exist_ok=True)
-            with contextlib.ExitStack() as stack, contextlib.suppress(FileNotFoundError):
-                file = stack.enter_context(path.open("w"))
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                # Its last holder may have removed the file; others would then lock a new one.
-                if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
-                    stack.pop_all()
-                    return file
-    except BlockingIOError:
-        raise
-    except (ImportError, OSError):
-        return None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise
+        except OSError:
+            return
 
 
 def _sweep(directory: Path) -> None:

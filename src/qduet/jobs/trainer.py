@@ -100,7 +100,7 @@ def train(
             again: Ctrl-C is a `KeyboardInterrupt`. If false, it is in `stopped_by` of the result.
         on_progress: Called about once a second, and before and after each evaluation.
     """
-    begun = time.monotonic()
+    deadline = time.monotonic() + 60 * max_minutes if max_minutes else None
     directory = Path(directory)
     chosen = devices.choose(device)
     devices.keep_compiled()
@@ -108,7 +108,6 @@ def train(
     here = provenance()
     commit = commit or here["commit"]
     origin = {**here, "commit": commit, "devices": program.devices}
-    deadline = begun + 60 * max_minutes if max_minutes else None
     with (
         devices.checking_memory(program, chosen, job.episodes),
         Stop(deadline) as stop,
@@ -117,7 +116,13 @@ def train(
         found = resuming.examine(directory, job, origin)
         if found.finished:
             return _as_recorded(directory, job)
-        state, config = _start_or_resume(directory, job, program, found, commit)
+        if found.resumes:
+            state = checkpoint.load(directory, job, program)
+            resuming.check_step(directory, job, state.step)
+            config = resuming.continued(found.config, commit, state.step)
+        else:
+            state = State(program.start(), 0, np.zeros((3, len(job.members))))
+            config = found.config
         before = state.step, len(state.rows)
         seconds = 60 * checkpoint_minutes
         loop = _Loop(job, program, directory, config, state, stop, seconds, on_progress)
@@ -134,17 +139,6 @@ def train(
         advanced=finished or before != (state.step, len(state.rows)),
         stopped_by=stop.reason,
     )
-
-
-def _start_or_resume(
-    directory: Path, job: Job, program: Program, found: resuming.Found, commit: str | None
-) -> tuple[State, dict[str, Any]]:
-    """The state to go on from, and the configuration to write."""
-    if not found.resumes:
-        return State(program.start(), 0, np.zeros((3, len(job.members)))), found.config
-    state = checkpoint.load(directory, job, program)
-    resuming.check_step(directory, job, state.step)
-    return state, resuming.continued(found.config, commit, state.step)
 
 
 def _as_recorded(directory: Path, job: Job) -> TrainingResult:
@@ -190,28 +184,31 @@ class _Loop:
                 except Stopped:
                     continue
                 if state.step < job.steps:
-                    self._record()
+                    # Rows after step 0 are written only if there is a checkpoint.
+                    there = checkpoint.path_of(self.directory).exists() or not state.step
+                    self._save_if_due(self.checkpoint_seconds / 5 if there else 0.0)
+                    self._write_results()
             if state.step == job.steps:
-                self._finish()
+                self._save()
+                self._export()
+                self._write_results()  # comes last, as a sign that all else is there
                 return True
             if not self._stopping():
                 self._advance()
                 self._save_if_due(self.checkpoint_seconds)
         return False
 
-    # --- Parts of the loop -----------------------------------------------------------------------
-
     def _advance(self) -> None:
         """Warms up, or takes as many blocks as fit into one call."""
         state, agent = self.state, self.job.members[0].agent
-        if state.step == 0:
+        if not self.block_seconds:
             self._report("compiling")
+        if state.step == 0:
             with self._clock():
                 state.runs = jax.block_until_ready(self.program.warm_up(state.runs))
                 state.step = agent.learn_from
             return
         if not self.block_seconds:
-            self._report("compiling")
             with self._clock():  # a call without blocks compiles, so that the next can be timed
                 state.runs, _ = self.program.advance(state.runs, state.step, 0)
                 jax.block_until_ready(state.runs)
@@ -219,14 +216,15 @@ class _Loop:
         left = (every - state.step % every) // agent.sync_every
         wanted = int(CALL_SECONDS / self.block_seconds) if self.block_seconds else 1
         count = max(1, min(wanted, left, MAX_BLOCKS))
-        with self._clock() as clock:
+        before = state.elapsed
+        with self._clock():
             state.runs, losses = self.program.advance(state.runs, state.step, count)
             for block in np.stack([np.asarray(x) for x in losses], axis=1)[:count]:
                 state.sums += block
         state.step += count * agent.sync_every
         state.blocks += count
-        state.stretch_seconds += clock.seconds
-        self.block_seconds = clock.seconds / count
+        state.stretch_seconds += state.elapsed - before
+        self.block_seconds = (state.elapsed - before) / count
         self.frames_per_second = agent.sync_every * len(self.job.members) / self.block_seconds
         self._report("training")
 
@@ -242,11 +240,8 @@ class _Loop:
             columns = self.program.evaluate(params, state.step, check)
         means = state.sums / state.blocks if state.blocks else np.full_like(state.sums, np.nan)
         frames = state.blocks * job.members[0].agent.sync_every * len(job.members)
-        columns |= {
-            "train_total_loss_mean": means[0],
-            "train_loss_mean": means[1],
-            "train_q_mean": means[2],
-        }
+        names = ("train_total_loss_mean", "train_loss_mean", "train_q_mean")
+        columns |= dict(zip(names, means, strict=True))
         shared = {
             "elapsed_seconds": state.elapsed,
             "frames_per_second": frames / state.stretch_seconds if state.blocks else None,
@@ -256,20 +251,6 @@ class _Loop:
             state.rows.append(named | {k: _number(v[i]) for k, v in columns.items()} | shared)
         state.sums, state.blocks, state.stretch_seconds = np.zeros_like(state.sums), 0, 0.0
         self._report("evaluating")
-
-    def _record(self) -> None:
-        """Writes the evaluations so far; after step 0, only once there is a checkpoint."""
-        if self.state.step and not checkpoint.path_of(self.directory).exists():
-            self._save()
-        else:
-            self._save_if_due(self.checkpoint_seconds / 5)
-        self._write_results()
-
-    def _finish(self) -> None:
-        """Writes what remains; the last rows come last, as a sign that all else is there."""
-        self._save()
-        self._export()
-        self._write_results()
 
     def _write_results(self) -> None:
         number = {(label, seed): i for i, (label, _, seed) in enumerate(self.job.members)}
@@ -312,19 +293,13 @@ class _Loop:
         self.on_progress(Progress(doing, state.step, self.frames_per_second, state.rows))
 
     @contextlib.contextmanager
-    def _clock(self) -> Iterator["_Clock"]:
+    def _clock(self) -> Iterator[None]:
         """Adds the time that is spent inside to the job's."""
-        clock, begun = _Clock(), time.perf_counter()
+        begun = time.perf_counter()
         try:
-            yield clock
+            yield
         finally:
-            clock.seconds = time.perf_counter() - begun
-            self.state.elapsed += clock.seconds
-
-
-@dataclasses.dataclass
-class _Clock:
-    seconds: float = 0.0
+            self.state.elapsed += time.perf_counter() - begun
 
 
 def _number(value: Any) -> Any:

@@ -79,11 +79,7 @@ def load(path: Path | str) -> Weights:
         raise InputError(f"{path} cannot be used: {error}") from None
     except (KeyError, TypeError, ValueError):
         raise InputError(f"{path} holds no weights of a qduet agent") from None
-    return Weights(tensors.fit(_template(env_id), arrays, path), agent, env_id, label, seed, step)
-
-
-def _template(env_id: str) -> Params:
-    """The shapes of a network for this environment."""
     env = make(env_id)
     start = lambda key: networks.init(key, env.num_channels, env.num_actions)
-    return jax.eval_shape(start, jax.random.key(0))
+    params = tensors.fit(jax.eval_shape(start, jax.random.key(0)), arrays, path)
+    return Weights(params, agent, env_id, label, seed, step)
