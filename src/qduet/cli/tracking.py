@@ -31,66 +31,48 @@ def tracker(
 ) -> Iterator[Callable[[list[Row]], None]]:
     """A function that takes all rows so far, and sends those that came after its first call.
 
-    A missing package is an error at once. Nothing is opened before the first call.
+    A missing package is an error at once. Nothing is opened before the first call. A tracker that
+    fails is dropped with a warning: training goes on without it.
     """
-    sinks = []
+    sinks: dict[str, contextlib.AbstractContextManager[Send]] = {}
     if tensorboard is not None:
-        package = _package("tensorboardX", "--tensorboard")
-        sinks.append(_Sink("--tensorboard", _tensorboard(package, tensorboard)))
+        sinks["--tensorboard"] = _tensorboard(
+            _package("tensorboardX", "--tensorboard"), tensorboard
+        )
     if wandb is not None:
-        sinks.append(_Sink("--wandb", _wandb(_package("wandb", "--wandb"), job, wandb)))
-    sent: list[int] = []
+        sinks["--wandb"] = _wandb(_package("wandb", "--wandb"), job, wandb)
+    opened: dict[str, Send] = {}
+    num_sent: int | None = None
+
+    @contextlib.contextmanager
+    def dropping(option: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            sink = sinks.pop(option)
+            if opened.pop(option, None):
+                with contextlib.suppress(Exception):
+                    sink.__exit__(None, None, None)
+            reason = " ".join(str(error).split()) or type(error).__name__
+            told = f"qduet train: {option} failed and is left out from here on ({reason})"
+            print(told, file=sys.stderr)
 
     def track(rows: list[Row]) -> None:
-        for sink in sinks:
-            sink.send(rows[sent[0] :] if sent else [])
-        sent[:] = [len(rows)]
+        nonlocal num_sent
+        for option, sink in [*sinks.items()]:
+            with dropping(option):
+                if option not in opened:
+                    opened[option] = sink.__enter__()
+                for row in rows[len(rows) if num_sent is None else num_sent :]:
+                    opened[option](row)
+        num_sent = len(rows)
 
     try:
         yield track
     finally:
-        for sink in sinks:
-            sink.close()
-
-
-class _Sink:
-    """A tracker that is dropped with a warning when it fails: training goes on without it."""
-
-    def __init__(self, option: str, context: contextlib.AbstractContextManager[Send]) -> None:
-        self.option, self.context = option, context
-        self.take: Send | None = None
-        """Where rows go once it is open."""
-        self.dropped = False
-
-    def send(self, rows: list[Row]) -> None:
-        """Sends `rows`; opens the tracker first if it is not open."""
-        with self._dropping_failures():
-            if self.take is None and not self.dropped:
-                self.take = self.context.__enter__()
-            for row in rows:
-                if self.take is not None:
-                    self.take(row)
-
-    def close(self) -> None:
-        """Closes the tracker if it is open."""
-        with self._dropping_failures():
-            if self.take is not None:
-                self.context.__exit__(None, None, None)
-
-    @contextlib.contextmanager
-    def _dropping_failures(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
-            if self.take is not None:
-                with contextlib.suppress(Exception):
-                    self.context.__exit__(None, None, None)
-            self.take, self.dropped = None, True
-            print(
-                f"qduet train: {self.option} failed and is left out from here on ({reason})",
-                file=sys.stderr,
-            )
+        for option in [*opened]:
+            with dropping(option):
+                sinks[option].__exit__(None, None, None)
 
 
 def _values(row: Row) -> dict[str, float]:

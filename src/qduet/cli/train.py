@@ -4,9 +4,7 @@ import argparse
 import dataclasses
 import signal
 import sys
-from typing import Any
 
-import numpy as np
 from rich.console import Console
 
 from qduet.cli.live import Display, latest, table
@@ -32,13 +30,14 @@ MAX_SEEDS = 10_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
-    parser.add_argument("agents", nargs="+", metavar="AGENT", help="dqn, dueling_dqn, rdq")
-    parser.add_argument(
+    add = parser.add_argument
+    add("agents", nargs="+", metavar="AGENT", help="dqn, dueling_dqn, rdq")
+    add(
         "env",
         metavar="ENV",
         help="such as MinAtar/Breakout-v1; a game of yours: qduet --import MODULE train …",
     )
-    parser.add_argument(
+    add(
         "--seeds",
         type=_seeds,
         default=(0,),
@@ -46,89 +45,53 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how many (5: seeds 0 to 4), or which (10-29; 3,17; one with a comma: 17,); default: "
         "seed 0",
     )
-    parser.add_argument(
-        "--steps", type=whole(1), default=10_000_000, help="per run (default 10,000,000)"
-    )
-    parser.add_argument(
+    add("--steps", type=whole(1), default=10_000_000, help="per run (default 10,000,000)")
+    add(
         "--evaluate-every",
         type=whole(1),
         metavar="STEPS",
         help="steps between evaluations (default 1,000,000, or --steps if that is less)",
     )
-    parser.add_argument(
-        "--episodes", type=whole(1), default=1_000, help="per evaluation (default 1,000)"
-    )
+    add("--episodes", type=whole(1), default=1_000, help="per evaluation (default 1,000)")
     add_out(parser, "for the results; the same one continues (there is no default)")
     add_json(parser)
-    _add_settings(parser.add_argument_group("settings of the agents"))
-    _add_running(parser.add_argument_group("how it is run (changes no result)"))
 
-
-def _add_settings(group: Any) -> None:
-    group.add_argument(
+    add = parser.add_argument_group("settings of the agents").add_argument
+    add(
         "--protocol",
         choices=PROTOCOLS,
         default="paper",
         help="the paper as written (default), or what its released code does "
         "(docs/differences.md, 9 to 11)",
     )
-    group.add_argument("--initialisation", choices=INITIALISATIONS, help="overrides the protocol")
-    group.add_argument(
-        "--shared-bias",
-        action=argparse.BooleanOptionalAction,
-        help="one bias for all advantages; overrides the protocol",
-    )
-    group.add_argument(
-        "--epsilon-hold",
-        type=whole(0),
-        metavar="STEPS",
-        help="steps before ε falls; overrides the protocol",
-    )
-    group.add_argument(
+    add("--initialisation", choices=INITIALISATIONS, help="overrides the protocol")
+    either = argparse.BooleanOptionalAction
+    add("--shared-bias", action=either, help="one bias for all advantages; overrides the protocol")
+    hold = "steps before ε falls; overrides the protocol"
+    add("--epsilon-hold", type=whole(0), metavar="STEPS", help=hold)
+    add(
         "--ablate",
         action="store_true",
         help="train, in place of each agent, one agent for each setting in which the protocols "
         "differ, with that setting as the other protocol has it: rdq-hold, rdq-init, rdq-bias",
     )
-    group.add_argument(
-        "--beta",
-        type=real(0, float("inf")),
-        nargs="+",
-        metavar="B",
-        help="rdq's penalty (default 0.001); each value makes an agent, rdq-beta-0.01 …",
-    )
-    group.add_argument(
-        "--learning-rate", type=real(0, 1, open_below=True), metavar="R", help="Adam's step size"
-    )
+    from_0, above_0 = real(0, float("inf")), real(0, float("inf"), open_below=True)
+    beta = "rdq's penalty (default 0.001); each value makes an agent, rdq-beta-0.01 …"
+    add("--beta", type=from_0, nargs="+", metavar="B", help=beta)
+    rate = real(0, 1, open_below=True)
+    add("--learning-rate", type=rate, metavar="R", help="Adam's step size")
 
-
-def _add_running(group: Any) -> None:
-    group.add_argument("--device", choices=devices.KINDS, default="auto")
-    group.add_argument(
-        "--max-minutes",
-        type=real(0, float("inf"), open_below=True),
-        metavar="M",
-        help="stop cleanly after so long; the same command continues",
-    )
-    group.add_argument(
-        "--checkpoint-minutes",
-        type=real(0, float("inf")),
-        default=5.0,
-        metavar="M",
-        help="time between checkpoints (default 5)",
-    )
-    group.add_argument(
-        "--keep-checkpoint",
-        action="store_true",
-        help="keep the last checkpoint, so that a finished job can go on with more --steps",
-    )
-    group.add_argument(
-        "--tensorboard", type=nonempty_path, metavar="DIR", help="log evaluations there"
-    )
-    group.add_argument("--wandb", metavar="PROJECT", help="log evaluations to Weights & Biases")
-    group.add_argument(
-        "--commit", metavar="SHA", help="for the record, where qduet is not in a git checkout"
-    )
+    add = parser.add_argument_group("how it is run (changes no result)").add_argument
+    add("--device", choices=devices.KINDS, default="auto")
+    stop = "stop cleanly after so long; the same command continues"
+    add("--max-minutes", type=above_0, metavar="M", help=stop)
+    between = "time between checkpoints (default 5)"
+    add("--checkpoint-minutes", type=from_0, default=5.0, metavar="M", help=between)
+    keep = "keep the last checkpoint, so that a finished job can go on with more --steps"
+    add("--keep-checkpoint", action="store_true", help=keep)
+    add("--tensorboard", type=nonempty_path, metavar="DIR", help="log evaluations there")
+    add("--wandb", metavar="PROJECT", help="log evaluations to Weights & Biases")
+    add("--commit", metavar="SHA", help="for the record, where qduet is not in a git checkout")
 
 
 def _seeds(text: str) -> tuple[int, ...]:
@@ -191,13 +154,9 @@ def _variants(name: str, args: argparse.Namespace) -> list[tuple[str, Agent]]:
         changed = ablations(name, args.protocol)
         return [(f"{name}-{short}", agent) for short, agent in changed.items()]
     agent = make_agent(name, protocol=args.protocol, **options)
-    if name != "rdq" or not args.beta:
+    if name != "rdq" or not args.beta or args.beta == [agent.beta]:
         return [(name, agent)]
-    labels = [f"{name}-beta-{beta:g}" for beta in args.beta]
-    if args.beta == [agent.beta]:
-        labels = [name]
-    variants = [dataclasses.replace(agent, beta=beta) for beta in args.beta]
-    return list(zip(labels, variants, strict=True))
+    return [(f"{name}-beta-{b:g}", dataclasses.replace(agent, beta=b)) for b in args.beta]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -237,13 +196,22 @@ def _report(args: argparse.Namespace, job: Job, result: TrainingResult) -> int:
             f"--max-minutes {args.max_minutes:g} is too short: it ended, at step {result.step:,}, "
             "before one evaluation or block of training was done; give more"
         )
+    cut = int(sum(row["episodes_cut"] or 0 for row in result.rows))
     if args.json:
-        print_json(_document(args, job, result))
+        document = {
+            "directory": str(args.out),
+            "env": job.env_id,
+            "finished": result.finished,
+            "step": result.step,
+            "elapsed_seconds": result.elapsed,
+            "episodes_cut": cut,
+            "return_mean": {a: latest(result.rows, a, "return_mean") for a, _ in job.agents},
+        }
+        print_json(document)
     elif result.finished:
         Console().print(table(job, result.rows))
         when = "was finished before" if result.was_finished else "finished"
         print(f"{when}, after {result.elapsed / 60:.1f} minutes; results in {args.out}/")
-        cut = _episodes_cut(result)
         if cut:
             total = len(result.rows) * job.episodes
             print(f"{cut:,} of {total:,} evaluation episodes did not end and were cut short")
@@ -257,21 +225,3 @@ def _report(args: argparse.Namespace, job: Job, result: TrainingResult) -> int:
         file=sys.stderr,
     )
     return 143 if result.stopped_by == signal.SIGTERM else 0
-
-
-def _episodes_cut(result: TrainingResult) -> int:
-    """How many episodes of all evaluations were cut short."""
-    return int(np.nansum([row["episodes_cut"] or 0 for row in result.rows]))
-
-
-def _document(args: argparse.Namespace, job: Job, result: TrainingResult) -> dict[str, Any]:
-    labels = [label for label, _ in job.agents]
-    return {
-        "directory": str(args.out),
-        "env": job.env_id,
-        "finished": result.finished,
-        "step": result.step,
-        "elapsed_seconds": result.elapsed,
-        "episodes_cut": _episodes_cut(result),
-        "return_mean": {label: latest(result.rows, label, "return_mean") for label in labels},
-    }
