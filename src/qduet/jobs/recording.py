@@ -90,22 +90,6 @@ class Recording(NamedTuple):
         return total.item()
 
 
-class _Step(NamedTuple):
-    """One step, as arrays on the device; then all steps, NumPy ``[T, ...]``."""
-
-    observation: Any
-    action: Any
-    random: Any
-    executed: Any
-    reward: Any
-    v: Any
-    adv: Any
-    q: Any
-    next_observation: Any
-    next_q: Any
-    ended: Any
-
-
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _play(
     env: Environment,
@@ -115,53 +99,52 @@ def _play(
     key: jax.Array,
     state: Any,
     start: jax.Array,
-) -> tuple[Any, _Step]:
-    """`CHUNK` steps from step `start` on; fields ``[CHUNK, ...]``."""
+) -> tuple[Any, dict[str, jax.Array]]:
+    """`CHUNK` steps from step `start` on: the last state, and arrays ``[CHUNK, ...]`` by name."""
 
     def values(state: Any) -> tuple[Outputs, jax.Array]:
         outputs = networks.apply(params, env.observe(state))
         return outputs, agents.q_values(outputs, coefficients)
 
-    def step(state: Any, number: jax.Array) -> tuple[Any, _Step]:
+    def step(state: Any, number: jax.Array) -> tuple[Any, dict[str, jax.Array]]:
         words = jax.random.bits(jax.random.fold_in(key, number), (env.num_draws + 2,), jnp.uint32)
         outputs, q = values(state)
         action, random = acting.choose(q, epsilon, words)
         after, reward, ended = env.step(state, action, words[2:])
-        taken = _Step(
-            observation=env.pack(state),
-            action=action,
-            random=random,
-            executed=after.last_action,
-            reward=reward,
-            v=outputs.v,
-            adv=outputs.adv,
-            q=q,
-            next_observation=env.pack(after),
-            next_q=values(after)[1],
-            ended=ended,
-        )
-        return after, taken
+        return after, {
+            "observation": env.pack(state),
+            "action": action.astype(jnp.uint8),
+            "random": random,
+            "executed": after.last_action.astype(jnp.uint8),
+            "reward": reward,
+            "v": outputs.v,
+            "adv": outputs.adv,
+            "q": q,
+            "next_observation": env.pack(after),
+            "next_q": values(after)[1],
+            "ended": ended,
+        }
 
     return jax.lax.scan(step, state, start + jnp.arange(CHUNK))
 
 
 def _episode(
     env: Environment, agent: Agent, params: Params, key: jax.Array, frames: int, epsilon: float
-) -> _Step:
-    """The steps until the end of the episode, `frames` at most."""
+) -> dict[str, np.ndarray]:
+    """The steps until the end of the episode, `frames` at most: arrays ``[T, ...]`` by name."""
     key_start, key_play = jax.random.split(key)
     coefficients = agent.coefficients()
     state = jax.jit(env.reset)(jax.random.bits(key_start, (env.num_draws,), jnp.uint32))
-    chunks: list[_Step] = []
+    chunks: list[dict[str, np.ndarray]] = []
     for start in range(0, frames, CHUNK):
         state, steps = _play(env, epsilon, params, coefficients, key_play, state, jnp.int32(start))
         chunks.append(jax.tree.map(np.asarray, steps))
-        if chunks[-1].ended.any():
+        if chunks[-1]["ended"].any():
             break
-    joined: Any = [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
-    whole = _Step(*joined)
-    length = min(frames, int(whole.ended.argmax()) + 1 if whole.ended.any() else frames)
-    return jax.tree.map(lambda x: x[:length], whole)
+    whole = {name: np.concatenate([chunk[name] for chunk in chunks])[:frames] for name in chunks[0]}
+    ended = whole["ended"]
+    length = int(ended.argmax()) + 1 if ended.any() else frames
+    return {name: array[:length] for name, array in whole.items()}
 
 
 def record(
@@ -172,25 +155,23 @@ def record(
         raise InputError(f"frames must be from 1 to {MOST_FRAMES}; it is {frames}")
     agent = weights.agent
     env = make(weights.env_id, auto_reset=False)
-    steps = _episode(env, agent, weights.params, _key(episode_seed), frames, epsilon)
+    words = jnp.asarray(seeded_game.key_data(episode_seed))
+    key = jax.random.wrap_key_data(words, impl="threefry2x32")
+    steps = _episode(env, agent, weights.params, key, frames, epsilon)
+    given, ended = steps["reward"], steps["ended"]
     with np.errstate(invalid="ignore"):
-        rewards = steps.reward.astype(env.reward_dtype)
-    wrong = steps.reward[~(np.isfinite(steps.reward) & (rewards == steps.reward))]
+        rewards = given.astype(env.reward_dtype)
+    wrong = given[~(np.isfinite(given) & (rewards == given))]
     if wrong.size:
         kind = "a whole number in [−128, 127] (small_rewards)" if env.small_rewards else "finite"
         raise InputError(f"a reward of {weights.env_id} must be {kind}; one is {wrong[0]}")
-    bootstrap = np.where(steps.ended, 0.0, agent.discount * steps.next_q.max(axis=1))
+    bootstrap = np.where(ended, 0.0, agent.discount * steps["next_q"].max(axis=1))
     episode = Steps(
-        observations=np.concatenate([steps.observation, steps.next_observation[-1:]]),
-        action=steps.action.astype(np.uint8),
-        random=steps.random,
-        executed=steps.executed.astype(np.uint8),
+        observations=np.concatenate([steps["observation"], steps["next_observation"][-1:]]),
         reward=rewards,
-        v=steps.v,
-        adv=steps.adv,
-        q=steps.q,
-        target=(steps.reward + bootstrap).astype(np.float32),
-        return_to_go=returns_to_go(steps.reward, agent.discount),
+        target=(given + bootstrap).astype(np.float32),
+        return_to_go=returns_to_go(given, agent.discount),
+        **{name: steps[name] for name in ("action", "random", "executed", "v", "adv", "q")},
     )
     return Recording(
         env=weights.env_id,
@@ -200,13 +181,9 @@ def record(
         step=weights.step,
         episode_seed=episode_seed,
         epsilon=epsilon,
-        ended=bool(steps.ended[-1]),
+        ended=bool(ended[-1]),
         episode=episode,
     )
-
-
-def _key(seed: int) -> jax.Array:
-    return jax.random.wrap_key_data(jnp.asarray(seeded_game.key_data(seed)), impl="threefry2x32")
 
 
 def returns_to_go(rewards: np.ndarray, discount: float) -> np.ndarray:

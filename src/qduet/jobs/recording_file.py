@@ -10,7 +10,6 @@ so `parse` trusts none of it.
 """
 
 import base64
-import binascii
 import dataclasses
 import hashlib
 import math
@@ -163,12 +162,11 @@ def parse(written: Any) -> Recording:
     if written.get("sha256") != _digest(rest):
         raise InputError("its checksum differs; it was damaged or edited")
     try:
-        recording = _parse(rest)
+        return _parse(rest)
     except InputError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, binascii.Error, zlib.error) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, zlib.error) as error:
         raise InputError(f"{type(error).__name__}: {error}".splitlines()[0][:200]) from None
-    return recording
 
 
 def _parse(written: dict[str, Any]) -> Recording:
@@ -181,10 +179,12 @@ def _parse(written: dict[str, Any]) -> Recording:
         if written[name] != value:
             raise InputError(f"{name} are not those of {env.name}")
     frames = _whole(written, "frames", 1, MOST_FRAMES)
-    label, ended = written["label"], written["ended"]
+    label, ended, epsilon = written["label"], written["ended"], written["epsilon"]
     _check_label(label)
     if not isinstance(ended, bool):
         raise InputError("ended is neither true nor false")
+    if type(epsilon) is not float or not 0 <= epsilon <= 1:
+        raise InputError("epsilon is not a decimal number from 0.0 to 1.0")
     recording = Recording(
         env=env.name,
         label=label,
@@ -192,7 +192,7 @@ def _parse(written: dict[str, Any]) -> Recording:
         seed=_whole(written, "seed", 0, 2**63),
         step=_whole(written, "step", 0, 2**63),
         episode_seed=_whole(written, "episode_seed", 0, 2**128),
-        epsilon=_probability(written, "epsilon"),
+        epsilon=epsilon,
         ended=ended,
         episode=_decode(written["data"], env, frames),
     )
@@ -203,8 +203,7 @@ def _parse(written: dict[str, Any]) -> Recording:
 
 
 def _check_label(label: Any) -> None:
-    fits = isinstance(label, str) and label.isprintable() and 0 < len(label) <= LONGEST_LABEL
-    if not fits:
+    if not (isinstance(label, str) and label.isprintable() and 0 < len(label) <= LONGEST_LABEL):
         raise InputError(f"the agent's label is not a name of at most {LONGEST_LABEL} characters")
 
 
@@ -212,13 +211,6 @@ def _whole(written: dict[str, Any], name: str, low: int, high: int) -> int:
     value = written[name]
     if type(value) is not int or not low <= value <= high:
         raise InputError(f"{name} is not a whole number from {low} to {high}")
-    return value
-
-
-def _probability(written: dict[str, Any], name: str) -> float:
-    value = written[name]
-    if type(value) is not float or not 0 <= value <= 1:
-        raise InputError(f"{name} is not a decimal number from 0.0 to 1.0")
     return value
 
 
