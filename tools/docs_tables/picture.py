@@ -45,9 +45,9 @@ def protocols_chart(paper: Sequence[Shift], ablation: Sequence[Shift]) -> Chart:
     for shift, what in [*((s, None) for s in paper), *((s, s.changed) for s in ablation)]:
         row = shift.agent, what
         if row in rows:
-            mean, low, high = (100 * x / shift.before.mean for x in shift.difference[:3])
+            change = [100 * x / shift.before.mean for x in shift.difference[:3]]
             lines[shift.game] += interval_series(
-                shift.agent, mean, low, high, heights[row], whole=what is None
+                shift.agent, change, heights[row], whole=what is None
             )
     panels = [
         Panel(

@@ -8,6 +8,7 @@ improvement.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -63,9 +64,8 @@ def improvement(collection: Collection, summary: Summary) -> Chart:
         if averaged and len(rows) > 1:
             rows["all games"] = averaged[0]
         lines = []
-        for row, (game, (value, low, high)) in enumerate(rows.items()):
-            numbers = float(value), float(low), float(high), len(rows) - row
-            lines += interval_series(x, *numbers, whole=game == "all games")
+        for row, (game, chance) in enumerate(rows.items()):
+            lines += interval_series(x, chance, len(rows) - row, whole=game == "all games")
         panels.append(
             Panel(
                 f"P({styles[x].label} > {styles[y].label})",
@@ -100,20 +100,15 @@ def _note(collection: Collection, intervals: str) -> str:
 
 
 def interval_series(
-    group: str,
-    value: float,
-    low: float,
-    high: float,
-    row: float,
-    *,
-    whole: bool = False,
-    kind: str = "",
+    group: str, estimate: Sequence[Any], row: float, *, whole: bool = False, kind: str = ""
 ) -> list[Series]:
-    """A mark at (value, row) and a line from low to high."""
-    marker = "D" if whole else "o"
-    mark = Series(group, np.array([value]), np.array([row]), line="", marker=marker, kind=kind)
-    ends, line = np.array([low, high]), None if kind else "-"
-    return [Series(group, ends, np.array([row, row]), line=line, kind=kind), mark]
+    """The estimate (value, low, high, …) as a mark at (value, row) and a line from low to high."""
+    value, low, high = map(float, estimate[:3])
+    marker, line = "D" if whole else "o", None if kind else "-"
+    return [
+        Series(group, np.array([low, high]), np.array([row, row]), line=line, kind=kind),
+        Series(group, np.array([value]), np.array([row]), line="", marker=marker, kind=kind),
+    ]
 
 
 def rows_axis(texts: Sequence[str]) -> Axis:

@@ -85,9 +85,8 @@ def summary_chart(ours: Collection | None, theirs: Collection) -> Chart:
     for numbers, kind, height in sources:
         iqm += [banded_series(*line, kind=kind) for line in numbers.iqm]
         profile += [banded_series(*line, kind=kind) for line in numbers.profile]
-        for row, (x, _, (value, low, high)) in enumerate(numbers.improvement):
-            estimate = float(value), float(low), float(high)
-            improvement += interval_series(x, *estimate, len(pairs) - 1 - row + height, kind=kind)
+        for row, (x, _, chance) in enumerate(numbers.improvement):
+            improvement += interval_series(x, chance, len(pairs) - 1 - row + height, kind=kind)
     styles = agent_styles(theirs.agents)
     names = [f"{styles[x].label} over\n{styles[y].label}" for x, y, _ in pairs]
     covered = "All five games" if len(theirs.games) == 5 else ", ".join(map(title, theirs.games))

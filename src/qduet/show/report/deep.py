@@ -131,9 +131,8 @@ def _setting(runs: list[Runs]) -> str:
     if len(set(texts)) > 1:
         names = [directory.directory.name for directory in runs]
         return " ".join(f"{name}: {text}." for name, text in zip(names, texts, strict=True))
-    games = {directory.game for directory in runs}
-    which = "Each game" if len(games) == len(runs) else "Each directory"
-    return f"{published.title(runs[0].game) if len(runs) == 1 else which}: {texts[0]}."
+    which = published.title(runs[0].game) if len(runs) == 1 else "Each directory"
+    return f"{which}: {texts[0]}."
 
 
 def _notes(runs: Runs) -> list[str]:
@@ -160,45 +159,18 @@ def _notes(runs: Runs) -> list[str]:
     return notes
 
 
-# --- Numbers -----------------------------------------------------------------------------------
+# --- Numbers -------------------------------------------------------------------------------------
 
 HEADINGS = ("game", "agent", "seeds", "mean", "median", "IQM", "mean over training", "file")
 
 
 def _numbers(directories: list[Runs]) -> tuple[Raw, list[dict[str, Any]]]:
     """The tables of all runs, and what they state."""
-    groups, reasons, alone = _comparable(directories)
-    parts = [el("p", f"No numbers: {reason}.", class_="setting") for reason in alone]
-    stated = []
-    if groups:
-        tables: list[Child] = []
-        for group in groups:
-            collection = _collected(group)
-            summaries = agent_summaries(collection, Resampling())
-            stated.append({"step": collection.at, "by_game": [a._asdict() for a in summaries]})
-            tables.append(_table(group, collection, summaries))
-        if reasons:
-            note = f"More than one table, since not all runs can be compared: {reasons[0]}."
-            tables.append(el("p", note, class_="setting"))
-        parts.append(details("Numbers and their files", tables))
-    return el("div", parts), stated
-
-
-def _collected(group: list[Runs]) -> Collection:
-    return collect([Source(runs) for runs in group])
-
-
-def _comparable(directories: list[Runs]) -> tuple[list[list[Runs]], list[str], list[str]]:
-    """Runs by what can be compared, why there is more than one such group, and what has none."""
     groups: list[list[Runs]] = []
-    reasons, alone = [], []
+    reasons = []
     for runs in directories:
-        try:
-            _collected([runs])
-        except InputError as error:
-            alone.append(str(error))
-            continue
-        for group in groups:
+        alone: list[Runs] = []
+        for group in (*groups, alone):
             try:
                 _collected([*group, runs])
             except InputError as error:
@@ -206,9 +178,20 @@ def _comparable(directories: list[Runs]) -> tuple[list[list[Runs]], list[str], l
             else:
                 group.append(runs)
                 break
-        else:
-            groups.append([runs])
-    return groups, reasons if len(groups) > 1 else [], alone
+        groups += [alone] if alone else []
+    tables: list[Child] = []
+    stated = []
+    for group in groups:
+        collection = _collected(group)
+        summaries = agent_summaries(collection, Resampling())
+        stated.append({"step": collection.at, "by_game": [a._asdict() for a in summaries]})
+        tables.append(_table(group, collection, summaries))
+    notes = [el("p", f"Not compared: {reason}.", class_="setting") for reason in reasons[:1]]
+    return el("div", details("Numbers and their files", tables) if tables else None, notes), stated
+
+
+def _collected(group: list[Runs]) -> Collection:
+    return collect([Source(runs) for runs in group])
 
 
 def _table(
