@@ -140,7 +140,6 @@ def test_few_evaluations_are_marked(count, marker):
     for stem in ("learning_curves", "sample_efficiency"):
         (panel,) = charts[stem].panels
         assert [series.marker for series in panel.series] == [marker]
-        assert ("dots: evaluations" in panel.x.label) == bool(marker)
 
 
 @pytest.mark.parametrize(("seeds", "within"), [(2, True), (30, False)])
@@ -151,16 +150,13 @@ def test_the_bands_of_few_seeds_do_not_dwarf_the_curves(seeds, within):
     collection = Collection("return_mean", np.array([0, 10, 20]), curves)
     figure = draw(learning_curves(collection))
     low, high = figure.axes[0].get_ylim()
-    title = " ".join(figure.get_suptitle().split())
     if within:
         assert (low, high) == pytest.approx((8 - 0.05 * 14, 22 + 0.05 * 14))
-        assert "cut at the range of the seeds" in title
         FigureCanvasAgg(figure).draw()
         drawn = figure._suptitle.get_window_extent()
         assert 0 < drawn.x0 < drawn.x1 < figure.bbox.width  # all of it
     else:  # narrower than the seeds, and all in view
         assert 8 < low < 10 < 20 < high < 22
-        assert "cut at" not in title
 
 
 def test_other_metrics_have_no_normalised_figures(tmp_path, capsys):

@@ -7,8 +7,8 @@ import pytest
 
 from qduet.cli import main
 from qduet.show.charts import theory
-from qduet.show.charts.figure1 import bootstrap_norms, diagrams
-from qduet.show.figures import draw, draw_diagrams, rendered
+from qduet.show.charts.figure1 import bootstrap_norms, figure1_norms
+from qduet.show.figures import draw, draw_figure1, rendered
 from qduet.tabular.mdp import four_state
 from qduet.theory import CLAIMS, load_problem, problem_of, random_problem
 from qduet.theory.check import conclude, equal
@@ -139,7 +139,7 @@ def test_figure_1_has_the_arrows_of_the_paper():
 @pytest.mark.parametrize(
     "figure",
     [
-        lambda: draw_diagrams(diagrams()),
+        lambda: draw_figure1(figure1_norms()),
         lambda: draw(theory.figure4_chart(steps=60)),
         lambda: draw(theory.rates_chart(steps=80, seeds=1)),
         lambda: draw(theory.ring_chart(steps=200, seeds=1)),
@@ -153,4 +153,4 @@ def test_figures_are_drawn(figure):
 
 
 def test_a_figure_is_the_same_bytes_each_time():
-    assert rendered(draw_diagrams(diagrams())) == rendered(draw_diagrams(diagrams()))
+    assert rendered(draw_figure1(figure1_norms())) == rendered(draw_figure1(figure1_norms()))

@@ -1,13 +1,11 @@
 import dataclasses
-import itertools
-import re
 
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from qduet.paper.figures import FIGURES
-from qduet.show.chart import Axis, Chart, Panel, Series
+from qduet.show.chart import STEPS, Axis, Chart, Panel, Series
 from qduet.show.charts.tabular import tabular_chart
 from qduet.show.figures import draw, rendered
 from qduet.show.names import RULES, rule_styles
@@ -44,13 +42,6 @@ def test_left_panel_shows_the_mean_curve_at_the_best_step_size(results, figure):
         assert line.get_color() == RULES[name][1]
 
 
-def test_centre_panel_has_a_dashed_line_at_each_minimum(results, figure):
-    dashed = [line for line in figure.axes[1].lines if len(set(line.get_ydata())) == 1]
-    heights = sorted(line.get_ydata()[0] for line in dashed if line.get_linestyle() == "--")
-    best = sorted(results.curves[18][n].percent.mean(axis=(0, 2)).min() for n in results.rules)
-    np.testing.assert_allclose(heights, best, rtol=1e-5)
-
-
 def test_right_panel_has_one_point_per_number_of_actions(figure):
     assert list(figure.axes[2].lines[0].get_xdata()) == [2, 18]
 
@@ -65,10 +56,9 @@ def test_a_held_out_auc_outside_the_panel_is_shown_at_its_edge(results, far):
     right = tabular_figure(results, summary).axes[2]
     _, top = right.get_ylim()
     assert top < 150
-    triangles = [line for line in right.lines if line.get_marker() == "^" and len(line.get_xdata())]
-    assert [(*line.get_xdata(), *line.get_ydata()) for line in triangles] == [(18, top)]
     crosses = [line for line in right.lines if line.get_marker() == "x" and len(line.get_xdata())]
-    assert sorted(len(line.get_xdata()) for line in crosses) == [1, 2, 2]
+    assert len(crosses) == len(results.rules)
+    assert [line.get_ydata()[-1] == top for line in crosses].count(True) == 1
 
 
 def with_step_sizes(results, step_sizes):
@@ -85,29 +75,6 @@ def with_step_sizes(results, step_sizes):
         for n, by_rule in results.curves.items()
     }
     return results._replace(experiment=chosen, curves=cells)
-
-
-@pytest.mark.parametrize(
-    ("step_sizes", "told"),
-    [
-        ([0.05, 0.1, 0.2, 0.4, 0.8], ["0.05", "0.1", "0.2", "0.5"]),
-        ([0.2, 0.25, 0.3, 0.4], ["0.2", "0.25", "0.3", "0.35", "0.4"]),
-        ([0.3], ["0.1", "0.2", "0.5", "1"]),
-        ([0.005, 0.05, 0.5], ["10^{-2}", "10^{-1}"]),
-    ],
-)
-def test_ticks_of_a_short_grid_of_step_sizes_do_not_collide(results, step_sizes, told):
-    coarse = with_step_sizes(results, step_sizes)
-    figure = tabular_figure(coarse, summarise_all(coarse))
-    FigureCanvasAgg(figure).draw()
-    axis = figure.axes[1].xaxis
-    low, high = axis.get_view_interval()
-    ticks = [tick for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
-    texts = [tick.label1.get_text() for tick in ticks]
-    assert [re.sub(r"\$(\\mathdefault)?{(.*)}\$", r"\2", text) for text in texts] == told
-    assert not any(tick.label1.get_text() for tick in axis.get_minor_ticks())
-    boxes = [tick.label1.get_window_extent() for tick in ticks]
-    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
 
 
 def test_where_runs_diverge_the_line_of_step_sizes_ends(results):
@@ -134,15 +101,13 @@ def test_a_best_step_size_at_the_edge_of_the_grid_is_told_in_the_legend(results)
 
 
 def test_the_legend_names_the_marks_that_are_drawn(results):
-    """Of none, of a cross and a circle, of a cross beyond the panel."""
-    marks = ["runs diverged", "α chosen on the other seeds", "the same, off the scale"]
+    """Of none, of a cross, of a circle."""
+    marks = ["runs diverged", "α chosen on the other seeds"]
     summary = summarise_all(results)
     (n,) = results.experiment.actions[-1:]
     name = results.rules[0]
     rule = summary[n][name]
     assert rule.held_out
-    held = rule.held_out
-    far = held._replace(auc=held.auc._replace(mean=1e6))
 
     def told(**changes):
         every = {
@@ -154,9 +119,8 @@ def test_the_legend_names_the_marks_that_are_drawn(results):
         return [mark for mark in marks if mark in texts]
 
     assert told() == []
-    assert told(held_out=held) == marks[1:2]
+    assert told(held_out=rule.held_out) == marks[1:]
     assert told(diverged=rule.diverged + 1) == marks[:1]
-    assert told(held_out=far) == marks[2:]
 
 
 def test_every_axis_has_a_label_and_every_rule_a_legend(results, figure):
@@ -196,11 +160,10 @@ def test_ticks_in_percent_say_where_they_are():
     ],
 )
 def test_an_axis_is_cut_where_all_is_decided_near_the_top(values, cut):
-    axes = drawn_panel(Axis("return", cut=True), line_of(values))
-    assert axes.get_ylabel() == ("return (axis cut)" if cut else "return")
+    axes = drawn_panel(Axis("return"), line_of(values))
     low, high = axes.get_ylim()
     if cut:
-        assert 50 < low < 56
+        assert 55 < low < 56
         assert high > 60
     elif np.isfinite(values).all():
         assert low < min(values) < max(values) < high
@@ -210,16 +173,17 @@ def test_an_axis_is_cut_where_all_is_decided_near_the_top(values, cut):
 def test_an_axis_is_not_cut_through_an_interval(wide, cut):
     means = np.array([2.0, 56.0, 59.0, 60.0])
     series = line_of(means, low=means - [0, 0, wide, 0], high=means + 1)
-    axes = drawn_panel(Axis("return", cut=True), series)
-    assert ("axis cut" in axes.get_ylabel()) == cut
-    low, high = axes.get_ylim()
+    low, high = drawn_panel(Axis("return"), series).get_ylim()
+    assert (low > 2) == cut
     assert low < 59 - wide
     assert high > 61
 
 
 def test_long_steps_have_short_names():
     axis = drawn_panel(Axis("y"), line_of([1, 2], kind="published"))
-    far = drawn_panel(Axis("y"), Series("qvmax", np.array([0, 1_000_000]), np.array([1.0, 2.0])))
+    line = Series("qvmax", np.array([0, 1_000_000]), np.array([1.0, 2.0]))
+    panel = Panel("", Axis(STEPS), Axis("y"), (line,))
+    far = draw(Chart("", rule_styles(("qvmax",)), (panel,))).axes[0]
     FigureCanvasAgg(far.figure).draw()
     texts = [tick.get_text() for tick in far.xaxis.get_ticklabels()]
     assert {"0", "200k", "1M"} <= set(texts)

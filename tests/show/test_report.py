@@ -16,7 +16,7 @@ from qduet.results import published, runs
 from qduet.show.names import AGENTS, RULES, SPARE_COLOURS, VARIANT_COLOURS
 from qduet.show.report import build
 from qduet.show.report.html import el
-from qduet.show.report.palette import NIGHT, PAPER, contrast, on_grounds
+from qduet.show.report.parts import on_screen
 
 NASTY = "<script>alert(1)</script>"
 
@@ -132,23 +132,6 @@ def test_the_sections_are_linked_right_under_the_title(tmp_path):
     assert 0 <= top.index(links) < top.index("What was run")
 
 
-def test_line_styles_of_drawn_figures_are_said_in_words(tmp_path):
-    planted_cells.experiment(tmp_path / "figure5")
-    line = {"colour": "#0b3d91", "x": [0, 1], "y": [0, 1]}
-    sizes = {"-": 18, ":": 2, "--": 4}
-    lines = [line | {"label": f"Hard RDQ, |A| = {n}", "style": s} for s, n in sizes.items()]
-    axes = {"x": {"label": "x", "log": False}, "y": {"label": "y", "log": False}}
-    panels = [
-        axes | {"title": "Runs", "series": [line | {"label": "Hard RDQ", "style": "-"}]},
-        axes | {"title": "Uniform behaviour: below 0, it repels", "series": lines},
-    ]
-    (tmp_path / "ring.json").write_text(json.dumps({"panels": panels}))
-    _, reader = read([tmp_path])
-    told = "In “Uniform behaviour” solid |A| = 18, dashed |A| = 4, dotted |A| = 2."
-    assert told in reader.text
-    assert "In “Runs”" not in reader.text
-
-
 def test_the_papers_runs_come_first_and_their_time_is_told(tmp_path):
     generator = np.random.default_rng(4)
     for place, options in (("a", {"protocol": "paper"}), ("b", {})):
@@ -233,24 +216,7 @@ def test_few_evaluations_are_marked_and_two_are_no_curve(tmp_path):
     _, reader = read([tmp_path])
     panels = reader.embedded["charts"]["deep-0"]["panels"]
     assert all(line["marker"] for panel in panels for line in panel["series"])
-    assert (
-        "Dots: evaluations. Breakout: Two evaluations only (at 0 and 1,000,000 steps)"
-        in reader.text
-    )
-
-
-@pytest.mark.parametrize(
-    ("games", "steps", "folded"),
-    [(3, 1_000_000, True), (2, 1_000_000, False), (3, 2_000_000, False)],
-)
-def test_many_panels_of_straight_lines_are_folded_away(tmp_path, games, steps, folded):
-    for game in published.GAMES[:games]:
-        planted.game(tmp_path / game, game, np.random.default_rng(2), seeds=[0, 1], steps=steps)
-    page, reader = read([tmp_path])
-    assert ('<details class="folded">' in page.html) == folded
-    told = "Charts: 3 panels of straight lines, from the first evaluation to 1,000,000 steps"
-    assert (told in reader.text) == folded
-    assert "Mean return at the last evaluation. Asterix: DQN " in reader.text
+    assert "Two evaluations only (at 0 and 1,000,000 steps)" in reader.text
 
 
 def test_tabular_curves_are_means_at_the_best_step_size(tmp_path):
@@ -310,14 +276,12 @@ def test_diverged_runs_are_counted_and_leave_a_gap(tmp_path):
     centre = reader.embedded["charts"]["tabular-0"]["panels"][1]["series"][0]
     assert centre["y"][3] is None
     assert centre["diverged"] == [0, 0, 0, 2]
-    assert "(2 of 16 runs over all step sizes diverged)" in reader.text
 
 
 def test_cells_all_diverged_are_told_as_such(tmp_path):
     planted_cells.experiment(tmp_path / "figure5", diverged=range(4))
     _, reader = read([tmp_path])
-    assert "Q-learning diverged % at" not in reader.text
-    assert "Q-learning diverged at every step size" in reader.text
+    assert reader.embedded["charts"]["tabular-0"]["panels"][0]["series"][0]["y"][-1] is None
 
 
 def test_a_single_seed_has_no_interval(tmp_path):
@@ -325,7 +289,7 @@ def test_a_single_seed_has_no_interval(tmp_path):
     planted.game(tmp_path / "breakout", "Breakout", np.random.default_rng(0), seeds=[7])
     _, reader = read([tmp_path])
     assert "a single seed (no intervals)" in reader.text
-    assert "has a single seed: a curve, but no interval" in reader.text
+    assert "3 agents × a single seed" in reader.text
     charts = reader.embedded["charts"]
     assert not any("seeds" in s for p in charts["tabular-0"]["panels"] for s in p["series"])
     assert "low" not in charts["tabular-0"]["panels"][0]["series"][0]
@@ -381,14 +345,6 @@ def test_a_page_of_ones_own_runs_has_nothing_else_in_it(tmp_path):
     assert "No tabular results were given" in reader.text
     assert "its protocol is 'paper'" in reader.text
     assert {"tabular", "theory", "certificate"}.isdisjoint(reader.ids)
-
-
-def test_a_short_training_is_labelled_as_one(tmp_path):
-    options = {"seeds": [0, 1], "steps": 10_000, "evaluate_every": 5_000, "protocol": "paper"}
-    config = planted.config("Breakout", agents=("rdq",), **options)
-    runs.write(tmp_path / "b", config, planted.rows(config, {"rdq": np.ones((2, 3))}))
-    _, reader = read([tmp_path])
-    assert "0.1 % of the paper’s 10,000,000 steps" in reader.text
 
 
 def test_agents_of_ones_own_are_shown(tmp_path):
@@ -515,15 +471,19 @@ def test_refusals(tmp_path, refused, monkeypatch):
         build([])
 
 
+def contrast(*colours):
+    """The contrast ratio of two colours, from 1 to 21, as WCAG defines it."""
+    linear = lambda c: c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4
+    channels = lambda colour: [linear(int(colour[i : i + 2], 16) / 255) for i in (1, 3, 5)]
+    low, high = sorted(np.dot(channels(c), [0.2126, 0.7152, 0.0722]) for c in colours)
+    return (high + 0.05) / (low + 0.05)
+
+
 @pytest.mark.parametrize(
     "colour", sorted({c for _, c in (RULES | AGENTS).values()} | {*SPARE_COLOURS, *VARIANT_COLOURS})
 )
 def test_every_colour_stands_out_in_both_themes(colour):
-    shown = on_grounds(colour)
-    assert contrast(shown["light"], PAPER) >= 3
-    assert contrast(shown["dark"], NIGHT) >= 3
-
-
-def test_contrast_is_that_of_the_guideline():
-    assert contrast("#ffffff", "#000000") == pytest.approx(21)
-    assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.01)  # WCAG's own example
+    """WCAG 2.2, 1.4.11: a line needs a contrast of 3 : 1. The grounds are those of page.css."""
+    shown = on_screen(colour)
+    assert contrast(shown["light"], "#ffffff") >= 3
+    assert contrast(shown["dark"], "#15181d") >= 3

@@ -18,10 +18,10 @@ from qduet.paper.findings import Finding, findings
 from qduet.results.published import GAMES
 from qduet.results.runs import Runs
 from qduet.show import chart
-from qduet.show.charts.figure1 import diagrams
+from qduet.show.charts.figure1 import figure1_norms
 from qduet.show.charts.tabular import tabular_chart
 from qduet.show.charts.theory import figure4_chart
-from qduet.show.figures import draw, draw_diagrams, save
+from qduet.show.figures import draw, draw_figure1, save
 from qduet.tabular.experiments import PROTOCOLS, TabularExperiment
 from qduet.tabular.running import run as run_experiment
 from qduet.tabular.summary import Summary, first_rule, summarise_all, table
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
             if not sys.stderr.isatty():
                 print(f"{figure.figure} done", file=sys.stderr, flush=True)
     if "figure1" in names:
-        save(draw_diagrams(diagrams()), args.out / "figure1")
+        save(draw_figure1(figure1_norms()), args.out / "figure1")
     if "figure4" in names:
         drawn = figure4_chart()
         save(draw(drawn), args.out / "figure4")

@@ -134,12 +134,12 @@ def _rule_rows(problem: Problem, step_size: float) -> list[dict[str, Any]]:
 
 def _draw(out: Path) -> None:
     from qduet.show import chart
-    from qduet.show.charts.figure1 import diagrams
+    from qduet.show.charts.figure1 import figure1_norms
     from qduet.show.charts.theory import CHARTS
-    from qduet.show.figures import draw, draw_diagrams, save
+    from qduet.show.figures import draw, draw_figure1, save
 
     print("drawing figure1", file=sys.stderr)
-    save(draw_diagrams(diagrams()), out / "figure1")
+    save(draw_figure1(figure1_norms()), out / "figure1")
     for name, make in CHARTS.items():
         print(f"drawing {name}", file=sys.stderr)
         drawn = make()

@@ -18,12 +18,13 @@ Results become a `Chart`, and a chart becomes a figure or a part of the page:
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from qduet.show.chart import Axis, Chart, Panel, Series
+from qduet.show.names import agent_styles, rule_styles
+
 if TYPE_CHECKING:
-    from qduet.show.chart import Axis, Chart, Panel, Series
     from qduet.show.charts.comparison import comparison_charts
     from qduet.show.charts.tabular import tabular_chart
     from qduet.show.figures import draw, save
-    from qduet.show.names import agent_styles, rule_styles
 
 __all__ = [
     "Axis",
@@ -38,22 +39,14 @@ __all__ = [
     "tabular_chart",
 ]
 
-_DEFINED_IN = {
-    "Axis": "chart",
-    "Chart": "chart",
-    "Panel": "chart",
-    "Series": "chart",
-    "agent_styles": "names",
+_MODULES = {"draw": "figures", "save": "figures"} | {
     "comparison_charts": "charts.comparison",
-    "draw": "figures",
-    "rule_styles": "names",
-    "save": "figures",
     "tabular_chart": "charts.tabular",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Imports a public name when it is first asked for: matplotlib only to draw."""
-    if name in _DEFINED_IN:
-        return getattr(importlib.import_module(f"qduet.show.{_DEFINED_IN[name]}"), name)
+    if name in _MODULES:
+        return getattr(importlib.import_module(f"qduet.show.{_MODULES[name]}"), name)
     raise AttributeError(f"module 'qduet.show' has no attribute '{name}'")

@@ -29,26 +29,26 @@ import numpy as np
 
 from qduet.core.errors import as_input_error, read_json
 from qduet.core.files import to_json, write_atomically
-from qduet.show.names import LINES, Style
+from qduet.show.names import Style
+
+STEPS = "Environment steps"
+"""The label of the axis of x of learning curves; its ticks are short: 200k, 1M."""
+
+MOST_PERCENT = 200
+"""Errors above it come from runs that diverge."""
 
 PUBLISHED = "published"
 """The kind of series of other people: the scores that the authors released."""
 FAINT = "faint"
 """The kind of series that stand behind others: single runs behind their median."""
 
-FEW_EVALUATIONS = 21
-"""A learning curve through up to so many evaluations has a marker at each of them."""
-
-FEW_SEEDS = 5
-"""The 95 % intervals of fewer seeds are wider than all that the seeds do."""
-
 
 @dataclass(frozen=True)
 class Axis:
     """One axis of a panel."""
 
-    label: str | Mapping[str, str]
-    """A text, or one for each value of the chart's first select."""
+    label: str
+    """Empty on the page: what is chosen by the first select."""
     log: bool = False
     min: float | None = None
     max: float | None = None
@@ -58,11 +58,9 @@ class Axis:
     names: tuple[str, ...] = ()
     """What stands at the ticks instead of numbers."""
     percent: bool = False
-    cap: float | None = None
-    """Values above it do not stretch the axis."""
-    cut: bool = False
-    """Leave out where the lines begin if from their second point on all values are near the top.
-    MinAtar's Freeway is such a case: every agent soon scores 55 to 63."""
+    """Whether it is in percent; values above `MOST_PERCENT` do not stretch it."""
+    guide: float | None = None
+    """Where a line crosses the whole panel, on paper."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,8 +81,6 @@ class Series:
     """A marker of matplotlib at each point, such as ``o``; empty: none."""
     open: bool = False
     """Whether the marker is a ring instead of a disc."""
-    size: float = 4
-    """The marker's diameter in points."""
     kind: str = ""
     """Empty for results of one's own, `PUBLISHED` or `FAINT`."""
     detail: str = ""
@@ -103,24 +99,11 @@ class Series:
     runs: int = 0
     held_out: np.ndarray | None = None
     """AUC of a step size that was chosen on other seeds; NaN where there is none."""
-    digits: int = 6
-    """How many significant digits of `y` the page has."""
 
     @property
     def has_band(self) -> bool:
         """Whether an interval is known anywhere."""
         return self.low is not None and bool(np.isfinite(self.low).any())
-
-
-@dataclass(frozen=True)
-class Guide:
-    """A line across a whole panel; on paper only."""
-
-    at: float
-    vertical: bool = False
-    colour: str = "#595959"
-    line: str = "-"
-    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -133,9 +116,6 @@ class Panel:
     series: tuple[Series, ...]
     equal: bool = False
     """Whether one unit of x is as long as one of y."""
-    guides: tuple[Guide, ...] = ()
-    legend: str = ""
-    """Where its own legend is on paper, in matplotlib's words; empty: in that of the chart."""
 
 
 @dataclass(frozen=True)
@@ -148,8 +128,6 @@ class Select:
     initial: str
     labels: tuple[str, ...] = ()
     """How the values are called; none: as they are."""
-    symbol: str = ""
-    """On paper, titles of panels say which value is drawn: ``|A|`` makes ``, |A| = 18``."""
 
 
 @dataclass(frozen=True)
@@ -162,40 +140,22 @@ class Chart:
     """The rules or agents, in the order of the legend."""
     panels: tuple[Panel, ...]
     selects: tuple[Select, ...] = ()
-    log_switch: bool = False
-    """Whether the page offers a logarithmic axis of y."""
-    about: str | Mapping[str, str] = ""
-    """What is to be said beside the panels; a text, or one for each value of the first select."""
+    about: str = ""
+    """What is to be said beside the panels, on paper."""
     alt: str = ""
-    """What the chart shows, in words and numbers, for those who do not see it."""
-    panel_size: tuple[float, float] = (3.65, 2.7)
-    """Width and height of a panel on paper, in inches, with its axes and title."""
+    """What the chart shows, in words, for the page."""
 
     @property
     def shown(self) -> "Chart":
         """The chart at its initial choices: what is drawn on paper."""
-        chosen = {select.id: select.initial for select in self.selects}
-        first = self.selects[0].initial if self.selects else ""
-        text = lambda words: words if isinstance(words, str) else words.get(first, "")
+        chosen = {select.id: select.initial for select in self.selects}.items()
         panels = [
             dataclasses.replace(
-                panel,
-                title=panel.title + self._choices(panel),
-                x=dataclasses.replace(panel.x, label=text(panel.x.label)),
-                y=dataclasses.replace(panel.y, label=text(panel.y.label)),
-                series=tuple(
-                    s for s in panel.series if all(chosen[k] == v for k, v in s.when.items())
-                ),
+                panel, series=tuple(s for s in panel.series if s.when.items() <= chosen)
             )
             for panel in self.panels
         ]
-        return dataclasses.replace(self, panels=tuple(panels), selects=(), about=text(self.about))
-
-    def _choices(self, panel: Panel) -> str:
-        """What a title of a panel says of the choices that it depends on."""
-        used = {key for series in panel.series for key in series.when}
-        named = [select for select in self.selects if select.symbol and select.id in used]
-        return "".join(f", {select.symbol} = {select.initial}" for select in named)
+        return dataclasses.replace(self, panels=tuple(panels))
 
     def line_of(self, series: Series) -> str:
         """The line style of a series; empty for marks only."""
@@ -212,23 +172,17 @@ class Chart:
 POINTS = 400
 """A line with more points is thinned out to about so many in a file."""
 
-SIZE = ", |A| = "
-"""What stands between a rule and its |A| in the labels of a file."""
-
-
-AXIS = ("label", "log", "min", "max")
-"""The fields of an axis that are in a file."""
-
 
 def write(chart: Chart, stem: Path) -> Path:
     """Writes `chart` as `stem`.json, and returns that path."""
     path = stem.with_name(f"{stem.name}.json")
+    axis = lambda own: {key: getattr(own, key) for key in ("label", "log", "min", "max")}
     panels = [
         {
             "title": panel.title,
             "equal": panel.equal,
-            "x": {key: getattr(panel.x, key) for key in AXIS},
-            "y": {key: getattr(panel.y, key) for key in AXIS},
+            "x": axis(panel.x),
+            "y": axis(panel.y),
             "series": [_series_document(chart, series) for series in panel.series],
         }
         for panel in chart.panels
@@ -279,11 +233,9 @@ def _series(line: Mapping[str, Any], groups: dict[str, Style]) -> Series:
 
     A rule at several sizes |A| is one group.
     """
-    group, _, size = line["label"].partition(SIZE)
-    groups.setdefault(group, Style(group, line["colour"], row=len(groups)))
+    group, _, size = line["label"].partition(", |A| = ")
+    groups.setdefault(group, Style(group, line["colour"]))
     points = line.get("points", False)
-    if line["style"] not in LINES:
-        raise ValueError(f"no line style {line['style']!r}")
     return Series(
         group,
         np.asarray(line["x"], float),
@@ -294,15 +246,3 @@ def _series(line: Mapping[str, Any], groups: dict[str, Style]) -> Series:
         kind=line.get("kind", ""),
         detail=f"|A| = {size}" if size else "",
     )
-
-
-def sizes_in_words(chart: Chart) -> str:
-    """Which line style is which |A|, of each panel whose lines are of several."""
-    words = {"-": "solid", "--": "dashed", "-.": "dashed and dotted", ":": "dotted"}
-    text = ""
-    for panel in chart.panels:
-        details = {chart.line_of(s): s.detail for s in panel.series if s.detail}
-        sizes = [f"{words[line]} {details[line]}" for line in words if line in details]
-        where = panel.title.partition(":")[0]
-        text += f" In “{where}” {', '.join(sizes)}." if len(sizes) > 1 else ""
-    return text

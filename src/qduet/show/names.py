@@ -5,14 +5,11 @@
 
 One name and one colour per rule and agent, in every figure and on the page. The colours are Okabe
 and Ito's, and of variants some of Tol's, which readers with colour-vision deficiencies can tell
-apart; line styles tell them apart in grey.
-
-Results on disk have rules and agents by one string. `_rule` and `_agent` take it apart; nothing
-else does.
+apart.
 """
 
-import math
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 RULES = {
@@ -41,6 +38,24 @@ SPARE_COLOURS = ("#000000", "#8C564B", "#7F7F00", "#5E3C99", "#A6611A")
 VARIANT_COLOURS = ("#009E73", "#CC79A7", "#882255", "#117733", "#AA4499")
 """For variants of an agent, whose own colour is its alone."""
 
+ON_WHITE = {
+    "#56b4e9": "#4897c4",
+    "#999999": "#8e8e8e",
+    "#cc79a7": "#c675a2",
+    "#e69f00": "#bf8400",
+}
+ON_BLACK = {
+    "#000000": "#e4e6ea",
+    "#0072b2": "#5fb0e8",
+    "#0b3d91": "#b7c5ff",
+    "#117733": "#167a37",
+    "#595959": "#6a6a6a",
+    "#5e3c99": "#785ba9",
+    "#882255": "#ffd0d8",
+    "#8c564b": "#8f5b50",
+}
+"""The page's colours for those that have too little contrast on its ground: at least 3 : 1."""
+
 LINES = ("-", "--", ":", "-.")
 """Line styles in the order in which they are used: solid, dashed, dotted, both."""
 
@@ -53,133 +68,70 @@ class Style(NamedTuple):
     """``#rrggbb``, for white paper."""
     line: str = "-"
     """One of `LINES`."""
-    row: int = 0
-    """Its place among the others, from 0."""
+
+
+class _Name(NamedTuple):
+    """A rule or agent by its parts, which results on disk have as one string."""
+
+    family: str
+    """The rule or agent without what follows."""
+    variant: str = ""
+    """Has a colour of its own."""
+    detail: str = ""
+    """Has a line style of its own."""
 
 
 def agent_styles(agents: Sequence[str]) -> dict[str, Style]:
     """The style of each agent: colour by agent or variant, line by directory.
 
-    ``rdq-beta-0.001`` and ``dqn-init`` are variants, ``dqn@b`` is the DQN of directory b. Variants
-    of one directory differ in their lines too.
+    ``rdq-beta-0.001`` and ``dqn-init`` are variants, ``dqn@b`` is the DQN of directory b.
     """
-    names = [_agent(agent) for agent in agents]
-    return {a: _style(n, names, row) for row, (a, n) in enumerate(zip(agents, names, strict=True))}
+    names = {}
+    for agent in agents:
+        base, _, origin = agent.partition("@")
+        family, _, variant = base.partition("-")
+        known = family in AGENTS
+        variant = variant.replace("beta-", "β = ")
+        names[agent] = _Name(family, variant, origin) if known else _Name(base, "", origin)
+    return _styles(names, AGENTS, VARIANT_COLOURS + SPARE_COLOURS)
 
 
 def rule_styles(rules: Sequence[str]) -> dict[str, Style]:
     """The style of each rule. It does not depend on the order of `rules`: files do not keep one.
 
-    ``soft_rdq-beta-0.001`` is a variant of Soft RDQ; a rule of the reader's own keeps its name.
+    ``soft_rdq-beta-0.001`` is a variant of Soft RDQ: its colour, another line. A rule of the
+    reader's own keeps its name.
     """
-    ordered = sorted(map(_rule, rules), key=lambda name: (name.family, name.beta))
-    return {rule: _style(_rule(rule), ordered, row) for row, rule in enumerate(rules)}
+    ordered = []
+    for rule in rules:
+        match = re.fullmatch(r"(\w+)-beta-(\d[\d.]*(?:e-?\d+)?)", rule)
+        if match and match[1] in RULES:
+            ordered.append((match[1], float(match[2]), f"β = {match[2]}", rule))
+        else:
+            ordered.append((rule, 0.0, "", rule))
+    names = {rule: _Name(family, "", beta) for family, _, beta, rule in sorted(ordered)}
+    styles = _styles(names, RULES, SPARE_COLOURS)
+    for rule in ("bc_qvmax", "expected_sarsa"):  # one coincides with Q-learning, one has its colour
+        if {rule, "q_learning"} <= styles.keys():
+            styles[rule] = styles[rule]._replace(line="--")
+    return {rule: styles[rule] for rule in rules}
 
 
-def rule_style(rule: str) -> Style:
-    """The style of a rule of the project, alone."""
-    return Style(*RULES[rule])
-
-
-def rule_family(rule: str) -> str:
-    """The rule of which `rule` is a variant, or itself."""
-    return _rule(rule).family
-
-
-# --- Names ---------------------------------------------------------------------------------------
-
-
-class _Name(NamedTuple):
-    """A rule or agent by its parts."""
-
-    family: str
-    """The rule or agent without what follows."""
-    known: tuple[str, str] | None
-    """Name and colour of the family, if it is one of the project's."""
-    variant: str = ""
-    """As it is written in a legend."""
-    origin: str = ""
-    """The directory it comes from, where two directories have the same agent."""
-    beta: float = 0.0
-    """The β of a variant of Soft RDQ."""
-
-    @property
-    def details(self) -> tuple[str, str]:
-        return self.variant, self.origin
-
-
-def _agent(label: str) -> _Name:
-    """``FAMILY[-VARIANT][@ORIGIN]``, the labels of `qduet train` and `qduet compare`."""
-    base, _, origin = label.partition("@")
-    family, _, variant = base.partition("-")
-    if family in AGENTS and variant:
-        return _Name(family, AGENTS[family], variant.replace("beta-", "β = "), origin)
-    return _Name(base, AGENTS.get(base), origin=origin)
-
-
-def _rule(rule: str) -> _Name:
-    """``FAMILY[-beta-NUMBER]``, as `RuleSpec.id` makes it."""
-    family, _, text = rule.partition("-beta-")
-    try:
-        beta = float(text)
-    except ValueError:
-        beta = math.nan
-    if family in RULES and math.isfinite(beta):
-        return _Name(family, RULES[family], f"β = {text}", beta=beta)
-    return _Name(rule, RULES.get(rule))
-
-
-# --- Styles --------------------------------------------------------------------------------------
-
-
-def _style(name: _Name, names: Sequence[_Name], row: int) -> Style:
-    details = ", ".join(filter(None, name.details))
-    label = (name.known[0] if name.known else name.family) + (f" ({details})" if details else "")
-    if name.variant and name.family in AGENTS:
-        return Style(label, *_variant_of_agent(name, names), row)
-    if name.known:
-        colour, line = name.known[1], "-"
-    else:
-        own = list(dict.fromkeys(other.family for other in names if not other.known))
-        rank = own.index(name.family)
-        colour = SPARE_COLOURS[rank % len(SPARE_COLOURS)]
-        line = LINES[rank // len(SPARE_COLOURS) % len(LINES)]
-    if details:
-        rank = _rank_of_details(name, names)
-        line = LINES[rank % len(LINES)]
-        if rank >= len(LINES):
-            colour = SPARE_COLOURS[-(rank // len(LINES)) % len(SPARE_COLOURS)]
-    elif name.family in ("bc_qvmax", "expected_sarsa") and _rule("q_learning") in names:
-        line = "--"  # so that Q-learning shows: one coincides with it, the other has its colour
-    return Style(label, colour, line, row)
-
-
-def _variant_of_agent(name: _Name, names: Sequence[_Name]) -> tuple[str, str]:
-    """The colour and line of a variant of an agent; solid is left to an agent itself.
-
-    Where there are more variants than colours, ``dqn-init`` and ``rdq-init`` share a colour.
-    """
-    variants = list(dict.fromkeys((o.family, o.variant) for o in names if o.variant))
-    changes = list(dict.fromkeys(other.variant for other in names if other.variant))
-    families = list(dict.fromkeys(other.family for other in names if other.variant))
-    one_directory = not any(other.origin for other in names)
-    if one_directory and len(variants) > len(VARIANT_COLOURS) >= len(changes):
-        return VARIANT_COLOURS[changes.index(name.variant)], LINES[families.index(name.family)]
-    rank = variants.index((name.family, name.variant))
-    same = [o for o in names if (o.family, o.variant) == (name.family, name.variant)]
-    origins = list(dict.fromkeys(other.origin for other in same))
-    unchanged = any(other.known and not other.variant for other in names)
-    line = origins.index(name.origin) if len(origins) > 1 else rank + unchanged
-    colours = (*VARIANT_COLOURS, *reversed(SPARE_COLOURS))
-    return colours[rank % len(colours)], LINES[line % len(LINES)]
-
-
-def _rank_of_details(name: _Name, names: Sequence[_Name]) -> int:
-    """The place of a name's details: among all names, or if that is ambiguous, in its family.
-
-    Names without details count only if the family has one.
-    """
-    own = list(dict.fromkeys(other.details for other in names if other.family == name.family))
-    every = list(dict.fromkeys(o.details for o in names if o.details in own or any(o.details)))
-    ranks = {every.index(other) % len(LINES) for other in own}
-    return (every if len(ranks) == len(own) else own).index(name.details)
+def _styles(
+    names: Mapping[str, _Name], known: Mapping[str, tuple[str, str]], spare: Sequence[str]
+) -> dict[str, Style]:
+    details: dict[tuple[str, str], list[str]] = {}
+    for family, variant, detail in names.values():
+        details.setdefault((family, variant), []).append(detail)
+    others = [(family, variant) for family, variant in details if variant or family not in known]
+    styles = {}
+    for name, (family, variant, detail) in names.items():
+        label, colour = known.get(family, (family, ""))
+        rank, which = 0, (family, variant)
+        if which in others:
+            rank = others.index(which)
+            colour = spare[rank % len(spare)]
+        line = LINES[(rank + details[which].index(detail)) % len(LINES)]
+        more = ", ".join(filter(None, (variant, detail)))
+        styles[name] = Style(f"{label} ({more})" if more else label, colour, line)
+    return styles

@@ -8,6 +8,7 @@ improvement.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +16,8 @@ from qduet.results import published
 from qduet.results.collect import Collection
 from qduet.results.comparison import Line, Summary
 from qduet.results.runs import Scores
-from qduet.show.chart import FEW_EVALUATIONS, FEW_SEEDS, Axis, Chart, Guide, Panel, Series
-from qduet.show.charts.training import METRICS, score_series
+from qduet.show.chart import STEPS, Axis, Chart, Panel, Series
+from qduet.show.charts.training import METRICS, banded_series, score_series
 from qduet.show.names import agent_styles
 
 UNIT = "1 = published DQN at 10M steps"
@@ -30,10 +31,9 @@ def comparison_charts(collection: Collection, summary: Summary) -> dict[str, Cha
         score = Axis(f"Normalised score τ ({UNIT})")
         share = Axis("Fraction of runs with score > τ", min=0, max=1.02)
         iqm = Axis(f"IQM of normalised scores ({UNIT})")
-        steps = _steps_axis(collection)
         charts["performance_profile"] = _single(collection, summary.profile, at, score, share)
         charts["sample_efficiency"] = _single(
-            collection, summary.sample_efficiency, "Sample efficiency", steps, iqm
+            collection, summary.sample_efficiency, "Sample efficiency", Axis(STEPS), iqm
         )
     if summary.pairs:
         charts["improvement"] = improvement(collection, summary)
@@ -50,11 +50,8 @@ def learning_curves(collection: Collection) -> Chart:
             score_series(agent, Scores(c.seeds, collection.steps, c.values))
             for agent, c in curves.items()
         ]
-        x, y = _steps_axis(collection), Axis(label, cut=True)
-        panels.append(Panel(published.title(game), x, y, tuple(lines)))
-    few = any(1 < len(c.seeds) < FEW_SEEDS for c in collection.curves.values())
-    intervals = "mean and 95 % interval" + ", cut at the range of the seeds" * few
-    title = f"Learning curves ({_note(collection, intervals)})"
+        panels.append(Panel(published.title(game), Axis(STEPS), Axis(label), tuple(lines)))
+    title = f"Learning curves ({_note(collection, 'mean and 95 % interval')})"
     return Chart(title, agent_styles(collection.agents), tuple(panels))
 
 
@@ -67,44 +64,26 @@ def improvement(collection: Collection, summary: Summary) -> Chart:
         if averaged and len(rows) > 1:
             rows["all games"] = averaged[0]
         lines = []
-        for row, (game, (value, low, high)) in enumerate(rows.items()):
-            numbers = float(value), float(low), float(high), len(rows) - row
-            lines += interval_series(x, *numbers, whole=game == "all games")
+        for row, (game, chance) in enumerate(rows.items()):
+            lines += interval_series(x, chance, len(rows) - row, whole=game == "all games")
         panels.append(
             Panel(
                 f"P({styles[x].label} > {styles[y].label})",
-                Axis("", min=-0.03, max=1.03),
+                Axis("", min=-0.03, max=1.03, guide=0.5),
                 rows_axis([published.title(game) for game in rows]),
                 tuple(lines),
-                guides=(Guide(0.5, vertical=True, line="--"),),
             )
         )
     title = f"Probability of improvement at step {collection.at:,}"
-    return Chart(
-        f"{title} ({_note(collection, '95 % bootstrap interval')})",
-        styles,
-        tuple(panels),
-        panel_size=(3.65, 0.3 * (len(collection.games) + 1) + 0.9),
-    )
-
-
-def line_series(line: Line, **options: str) -> Series:
-    """A curve over all games, with its band."""
-    few = {"marker": "o", "size": 3.0} if len(line.x) <= FEW_EVALUATIONS else {}
-    value, low, high = line.y
-    return Series(line.agent, line.x, value, low, high, **few, **options)  # type: ignore[arg-type]
+    title += f" ({_note(collection, '95 % bootstrap interval')})"
+    return Chart(title, styles, tuple(panels))
 
 
 def _single(collection: Collection, lines: Sequence[Line], title: str, x: Axis, y: Axis) -> Chart:
     """One panel with a line per agent."""
-    panel = Panel("", x, y, tuple(map(line_series, lines)))
+    panel = Panel("", x, y, tuple(banded_series(*line) for line in lines))
     title = f"{title}\n{_note(collection, '95 % bootstrap intervals')}"
-    return Chart(title, agent_styles(collection.agents), (panel,), panel_size=(5.4, 2.9))
-
-
-def _steps_axis(collection: Collection) -> Axis:
-    few = len(collection.steps) <= FEW_EVALUATIONS
-    return Axis(f"Environment steps{' (dots: evaluations)' * few}")
+    return Chart(title, agent_styles(collection.agents), (panel,))
 
 
 def _note(collection: Collection, intervals: str) -> str:
@@ -121,26 +100,18 @@ def _note(collection: Collection, intervals: str) -> str:
 
 
 def interval_series(
-    group: str,
-    value: float,
-    low: float,
-    high: float,
-    row: float,
-    *,
-    whole: bool = False,
-    kind: str = "",
+    group: str, estimate: Sequence[Any], row: float, *, whole: bool = False, kind: str = ""
 ) -> list[Series]:
-    """A mark at (value, row) and a line from low to high."""
-    marker, size = ("D", 6.0) if whole else ("o", 4.5)
-    mark = Series(
-        group, np.array([value]), np.array([row]), line="", marker=marker, size=size, kind=kind
-    )
-    ends, line = np.array([low, high]), None if kind else "-"
-    return [Series(group, ends, np.array([row, row]), line=line, kind=kind), mark]
+    """The estimate (value, low, high, …) as a mark at (value, row) and a line from low to high."""
+    value, low, high = map(float, estimate[:3])
+    marker, line = "D" if whole else "o", None if kind else "-"
+    return [
+        Series(group, np.array([low, high]), np.array([row, row]), line=line, kind=kind),
+        Series(group, np.array([value]), np.array([row]), line="", marker=marker, kind=kind),
+    ]
 
 
-def rows_axis(texts: Sequence[str], *, named: bool = True) -> Axis:
+def rows_axis(texts: Sequence[str]) -> Axis:
     """The axis of y of so many rows, the first on top at height len(texts), the last at 1."""
     heights = tuple(range(len(texts), 0, -1))
-    names = tuple(texts) if named else ("",) * len(texts)
-    return Axis("", min=0.4, max=len(texts) + 0.6, ticks=heights, names=names)
+    return Axis("", min=0.4, max=len(texts) + 0.6, ticks=heights, names=tuple(texts))

@@ -16,9 +16,9 @@ from qduet.results import published
 from qduet.results.collect import Collection
 from qduet.results.published import title
 from qduet.results.runs import Runs
-from qduet.show.chart import PUBLISHED, Axis, Chart, Guide, Panel, Series
-from qduet.show.charts.comparison import interval_series, line_series, rows_axis
-from qduet.show.charts.training import METRICS, score_series, steps_axis
+from qduet.show.chart import PUBLISHED, STEPS, Axis, Chart, Panel, Series
+from qduet.show.charts.comparison import interval_series, rows_axis
+from qduet.show.charts.training import METRICS, banded_series, score_series
 from qduet.show.names import agent_styles
 
 
@@ -59,10 +59,9 @@ def _panel(game: str, runs: Runs | None, metric: str) -> Panel:
     lines += [score_series(agent, s, kind=PUBLISHED) for agent, s in theirs.items()]
     return Panel(
         title(game) + ("" if runs else " (published only)"),
-        steps_axis(published.STEPS),
-        Axis(METRICS[metric], cut=True),
+        Axis(STEPS, min=0, max=published.STEPS),
+        Axis(METRICS[metric], guide=0 if zero else None),
         tuple(lines),
-        guides=(Guide(0),) if zero else (),
     )
 
 
@@ -84,11 +83,10 @@ def summary_chart(ours: Collection | None, theirs: Collection) -> Chart:
     iqm, profile, improvement = [], [], []
     pairs = published_numbers.improvement
     for numbers, kind, height in sources:
-        iqm += [line_series(line, kind=kind) for line in numbers.iqm]
-        profile += [line_series(line, kind=kind) for line in numbers.profile]
-        for row, (x, _, (value, low, high)) in enumerate(numbers.improvement):
-            estimate = float(value), float(low), float(high)
-            improvement += interval_series(x, *estimate, len(pairs) - 1 - row + height, kind=kind)
+        iqm += [banded_series(*line, kind=kind) for line in numbers.iqm]
+        profile += [banded_series(*line, kind=kind) for line in numbers.profile]
+        for row, (x, _, chance) in enumerate(numbers.improvement):
+            improvement += interval_series(x, chance, len(pairs) - 1 - row + height, kind=kind)
     styles = agent_styles(theirs.agents)
     names = [f"{styles[x].label} over\n{styles[y].label}" for x, y, _ in pairs]
     covered = "All five games" if len(theirs.games) == 5 else ", ".join(map(title, theirs.games))
@@ -99,16 +97,15 @@ def summary_chart(ours: Collection | None, theirs: Collection) -> Chart:
         (
             Panel(
                 "IQM over games",
-                steps_axis(),
+                Axis(STEPS, min=0),
                 Axis("Normalised return (published DQN at 10M = 1)"),
                 tuple(iqm),
             ),
             Panel(
                 "Probability of improvement",
-                Axis("P(a run of the first is better)", min=0, max=1),
+                Axis("P(a run of the first is better)", min=0, max=1, guide=0.5),
                 rows_axis(names),
                 tuple(improvement),
-                guides=(Guide(0.5, vertical=True),),
             ),
             Panel(
                 "Performance profile",

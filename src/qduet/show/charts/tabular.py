@@ -6,13 +6,19 @@ from collections.abc import Iterator
 import numpy as np
 
 from qduet import stats
-from qduet.show.chart import Axis, Chart, Guide, Panel, Select, Series
+from qduet.show.chart import STEPS, Axis, Chart, Panel, Select, Series
 from qduet.show.names import rule_styles
 from qduet.tabular.running import Results
 from qduet.tabular.summary import RuleSummary, Summary
 
 FEW_POINTS = 50
 """The curves of single seeds, and of all step sizes, have about so many points."""
+
+ALT = (
+    "Learning curves: at each rule’s best step size, or at one of choice. Step sizes: AUC against "
+    "step size, with an open circle where runs diverged. Crosses: a step size chosen on one half "
+    "of the seeds and tried on the other. Shading: 95 % intervals over seeds."
+)
 
 BEST = "best"
 """The choice of each rule's best step size; the others are numbered."""
@@ -22,12 +28,12 @@ def tabular_chart(results: Results, summary: Summary) -> Chart:
     """The paper's three panels for one experiment, or the first two of them with a single |A|.
 
     Left: error curves at each rule's best step size, with 95 % bands over seeds. Centre: AUC of
-    each step size, dashed at the least one, open circles on top where runs diverged, which ends the
-    line. Right: best AUC as |A| grows. Crosses, in the last panel, show the AUC of a step size
-    chosen on the other half of the seeds; triangles at its top edge those that lie outside of it.
+    each step size, open circles on top where runs diverged, which ends the line. Right: best AUC as
+    |A| grows. Crosses, in the last panel, show the AUC of a step size chosen on the other half of
+    the seeds.
     """
     experiment = results.experiment
-    panels = [_curves(results, summary), _step_sizes(results, summary)]
+    panels = [_curves(results, summary), _step_sizes(summary)]
     if len(experiment.actions) > 1:
         panels.append(_scaling(results, summary))
     seeds = experiment.seeds
@@ -36,16 +42,16 @@ def tabular_chart(results: Results, summary: Summary) -> Chart:
     sizes = tuple(map(str, experiment.actions))
     numbers = tuple(map(str, range(len(experiment.step_sizes))))
     names = ("each rule’s best", *(f"{a:.4f}" for a in experiment.step_sizes))
+    which = f"|A| = {sizes[-1]}{' but on the right' if len(sizes) > 1 else ''}"
     return Chart(
-        title=f"{experiment.title} ({note}{suffix})",
+        title=f"{experiment.title} ({which}; {note}{suffix})",
         groups=rule_styles(results.rules),
         panels=tuple(panels),
         selects=(
-            Select("actions", "Number of actions |A|", sizes, initial=sizes[-1], symbol="|A|"),
+            Select("actions", "Number of actions |A|", sizes, initial=sizes[-1]),
             Select("step_size", "Curves at α =", (BEST, *numbers), initial=BEST, labels=names),
         ),
-        log_switch=True,
-        alt=_alt(results, summary),
+        alt=ALT,
     )
 
 
@@ -56,16 +62,17 @@ def _curves(results: Results, summary: Summary) -> Panel:
     lines = []
     for n, rule, s in _each(summary):
         when = {"actions": str(n), "step_size": BEST}
-        line = Series(rule, points, *stats.band(s.curves), note=_at(s), when=when)
+        note = f"α = {best_step_size(s)}"
+        line = Series(rule, points, *stats.band(s.curves), note=note, when=when)
         if experiment.seeds > 1:
             runs = s.curves[:, ::every]
             line = dataclasses.replace(line, seeds=runs, seed_x=points[::every])
         lines.append(line)
         for k, curve in enumerate(results.curves[n][rule].percent[:, :, ::every].mean(axis=0)):
             when = {"actions": str(n), "step_size": str(k)}
-            lines.append(Series(rule, points[::every], curve, when=when, digits=4))
-    x = Axis("Environment steps", min=0, max=experiment.steps)
-    y = Axis("RMS error, % of the initial error", percent=True, min=0, cap=200)
+            lines.append(Series(rule, points[::every], curve, when=when))
+    x = Axis(STEPS, min=0, max=experiment.steps)
+    y = Axis("RMS error, % of the initial error", percent=True, min=0)
     return Panel("Learning curves", x, y, tuple(lines))
 
 
@@ -75,7 +82,7 @@ def _each(summary: Summary) -> Iterator[tuple[int, str, RuleSummary]]:
         yield from ((n, rule, s) for rule, s in by_rule.items())
 
 
-def _step_sizes(results: Results, summary: Summary) -> Panel:
+def _step_sizes(summary: Summary) -> Panel:
     lines = []
     for n, rule, s in _each(summary):
         mean, low, high, _ = np.array(s.intervals).T  # infinite where runs diverged
@@ -86,10 +93,8 @@ def _step_sizes(results: Results, summary: Summary) -> Panel:
             held_out[s.held_out.which] = s.held_out.auc.mean
             line = dataclasses.replace(line, held_out=held_out)
         lines.append(line)
-    styles, shown = rule_styles(results.rules), summary[results.experiment.actions[-1]]
-    least = [Guide(s.best.auc.mean, colour=styles[r].colour, line="--") for r, s in shown.items()]
     x, y = Axis("Step size α", log=True), _auc_axis("AUC")
-    return Panel("Step sizes", x, y, tuple(lines), guides=tuple(least))
+    return Panel("Step sizes", x, y, tuple(lines))
 
 
 def _scaling(results: Results, summary: Summary) -> Panel:
@@ -109,46 +114,10 @@ def _scaling(results: Results, summary: Summary) -> Panel:
 
 
 def _auc_axis(name: str) -> Axis:
-    return Axis(f"{name}, % of the initial error", percent=True, min=0, cap=150)
-
-
-# --- Words ---------------------------------------------------------------------------------------
+    return Axis(f"{name}, % of the initial error", percent=True, min=0)
 
 
 def best_step_size(s: RuleSummary) -> str:
     """The best α, and whether one beyond the grid might be better."""
     edge = ", edge of the grid" if s.best_at_edge else ""
     return f"{s.best_step_size:.4f}{edge}"
-
-
-def _at(s: RuleSummary) -> str:
-    return f"α = {best_step_size(s)}"
-
-
-def _alt(results: Results, summary: Summary) -> str:
-    """What the panels show, in sentences with the numbers."""
-    many = results.experiment.actions[-1]
-    styles = rule_styles(results.rules)
-    least = [f"{styles[r].label} {_least(s)}{_diverged(s)}" for r, s in summary[many].items()]
-    step_sizes = "AUC against step size, with an open circle where runs diverged"
-    held_out = "a cross for a step size chosen on one half of the seeds and tried on the other"
-    if len(results.experiment.actions) == 1:
-        others = f"right, {step_sizes}, and {held_out}"
-    else:
-        others = f"centre, {step_sizes}; right, the best AUC against |A|, with {held_out}"
-    return (
-        f"At |A| = {many} the least AUC is: {'; '.join(least)}. "
-        "Left, the error during learning at each rule’s best step size, or at one of choice; "
-        f"{others}. Shading: 95 % intervals over seeds."
-    )
-
-
-def _least(s: RuleSummary) -> str:
-    if np.isinf(s.best.auc.mean):
-        return "diverged at every step size"
-    return f"{s.best.auc} % at {_at(s)}"
-
-
-def _diverged(s: RuleSummary) -> str:
-    total = int(s.diverged.sum())
-    return f" ({total} of {s.aucs.size} runs over all step sizes diverged)" if total else ""

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from qduet.show.chart import FAINT, Axis, Chart, Guide, Panel, Series
-from qduet.show.names import Style, rule_style
+from qduet.show.chart import FAINT, STEPS, Axis, Chart, Panel, Series
+from qduet.show.names import Style, rule_styles
 from qduet.tabular import operators as ops
 from qduet.tabular.mdp import AVTables, evaluate, four_state, optimum
 from qduet.tabular.rules import make_rule
@@ -31,19 +31,17 @@ ALT = {
     "figure4": "Sampled paths of V(s) and A(s, a₀). Dueling keeps the mean advantage it starts "
     "with; Hard RDQ ends at the solution nearest to its start, of V and all advantages: in this "
     "plane of two of them its path need not be at a right angle to the line.",
-    "rates": "Lines: the expected update; dots: the mean of simulated runs. Right: how many steps "
-    "the slowest error needs to shrink by e, times the step size; dashes let another line be seen.",
+    "rates": "Lines: the expected update; dots: the mean of simulated runs. Left: solid |A| = 18, "
+    "dotted |A| = 2. Right: how many steps the slowest error needs to shrink by e, times the step "
+    "size; Q-learning’s line is Expected Sarsa’s too.",
     "ring": "A ring of states with uniform behaviour: left, runs of four rules; right, the slowest "
-    "mode of the expected update, which repels from the optimum where it is below zero.",
+    "mode of the expected update, which repels from the optimum where it is below zero: solid "
+    "|A| = 18, dashed |A| = 4, dotted |A| = 2.",
 }
-"""The same charts for those who do not see them."""
+"""What they show, in words."""
 
 RING: dict[str, Any] = {"line": "", "marker": "o", "open": True}
 """Computed or simulated points beside a line."""
-
-
-def _styles(*rules: str) -> dict[str, Style]:
-    return {rule: rule_style(rule)._replace(row=row) for row, rule in enumerate(rules)}
 
 
 # --- Figure 4 ------------------------------------------------------------------------------------
@@ -53,7 +51,7 @@ PLANE = ("dueling_q", "hard_rdq")
 
 def figure4_chart(steps: int = 4_000, step_size: float = 0.02) -> Chart:
     """Paths of Dueling and Hard RDQ in the plane of V(s) and A(s,a₀), for 1, 2 and 6 actions."""
-    styles = _styles(*PLANE)
+    styles = rule_styles(PLANE)
     groups = {
         "solutions": Style("solutions: V + A = q⁎(s,a₀)", "#000000"),
         "starts": Style("starts: V + A = Q₀ = 0", "#8c8c8c", "--"),
@@ -69,7 +67,7 @@ def figure4_chart(steps: int = 4_000, step_size: float = 0.02) -> Chart:
         panels.append(Panel(f"|A| = {num_actions}", x, y, tuple(paths), equal=True))
     title = "Sampled paths in the V–A plane, 4-state MDP, γ = 0.5"
     title += "; Hard RDQ from two starts with the same Q₀"
-    return Chart(title, groups, tuple(panels), alt=ALT["figure4"], panel_size=(3.65, 3.2))
+    return Chart(title, groups, tuple(panels))
 
 
 def _end(rule: str) -> str:
@@ -89,8 +87,8 @@ def _paths(problem: Problem, steps: int, step_size: float) -> list[Series]:
             y = np.concatenate([[-v], path.adv[:, 0, 0]])
             end = getattr(ops, f"{rule}_limit")(q, start)
             lines.append(Series(rule, x, y))
-            lines.append(Series(_end(rule), end.v[:1], end.adv[0, :1], **RING, size=7))
-        lines.append(Series("start", start.v[:1], -start.v[:1], line="", marker="s", size=5))
+            lines.append(Series(_end(rule), end.v[:1], end.adv[0, :1], **RING))
+        lines.append(Series("start", start.v[:1], -start.v[:1], line="", marker="s"))
     return lines
 
 
@@ -110,26 +108,16 @@ def rates_chart(steps: int = 20_000, seeds: int = 100, step_size: float = 0.1) -
     for rule in control:
         problem = problem_of(four_state("qvmax", 6))
         centre += _errors(rule, problem, 3 * step_size, steps, seeds, line="-")
-    x = Axis("Environment steps", min=0, max=steps)
+    x = Axis(STEPS, min=0, max=steps)
     y = Axis("RMS of the mean error", log=True, min=0.3, max=130, percent=True)
-    titles = (f"Prediction, α = {step_size:g}", f"Control, |A| = 6, α = {3 * step_size:g}")
-    title = f"Expected update (lines) against the mean of {seeds} simulated runs (dots)"
-    return Chart(
-        f"{title}, 4-state MDP, γ = 0.99",
-        _styles(*prediction, *control)
-        | {BOTH: rule_style("q_learning")._replace(label="Q-learning, Expected Sarsa")},
-        (
-            Panel(titles[0], x, y, tuple(left), legend="lower left"),
-            Panel(titles[1], x, y, tuple(centre), legend="best"),
-            _modes(),
-        ),
-        alt=ALT["rates"],
-        panel_size=(3.65, 3.4),
+    panels = (
+        Panel(f"Prediction, α = {step_size:g}", x, y, tuple(left)),
+        Panel(f"Control, |A| = 6, α = {3 * step_size:g}", x, y, tuple(centre)),
+        _modes(),
     )
-
-
-BOTH = "q_learning and expected_sarsa"
-"""The group of the mode that the two rules have in common."""
+    title = f"Expected update (lines) against the mean of {seeds} simulated runs (dots)"
+    styles = rule_styles((*prediction, *control))
+    return Chart(f"{title}, 4-state MDP, γ = 0.99", styles, panels)
 
 
 def _errors(
@@ -150,7 +138,7 @@ def _errors(
     points = every * np.arange(len(expected))
     return [
         Series(rule, points, percent(expected), **options),
-        Series(rule, points[::2], percent(simulated)[::2], **(options | RING), size=3),
+        Series(rule, points[::2], percent(simulated)[::2], **(options | RING)),
     ]
 
 
@@ -162,17 +150,14 @@ def _modes() -> Panel:
         kind = "on-policy" if rule == "qv_learning" else "qvmax"
         some = np.array([2, 6, 18])
         slowest = [rate(rule, problem_of(four_state(kind, int(n))), 0.1).slowest for n in some]
-        group = BOTH if rule == "q_learning" else rule
         dashed = rule in ("qv_learning", "bc_qvmax")  # so that the line below it shows
-        lines.append(Series(group, sizes, modes, line="--" if dashed else "-"))
-        lines.append(Series(group, some, 1 / np.array(slowest), **RING))
+        lines.append(Series(rule, sizes, modes, line="--" if dashed else "-"))
+        lines.append(Series(rule, some, 1 / np.array(slowest), **RING))
     return Panel(
         "Slowest mode (dots: computed spectrum)",
-        Axis("Number of actions |A|", log=True),
+        Axis("Number of actions |A| (line: 1/|A| = 1 − γ)", log=True, guide=100),
         Axis("Steps × α until the slowest error shrinks by e", log=True),
         tuple(lines),
-        guides=(Guide(100, vertical=True, text="1/|A| = 1 − γ"),),
-        legend="upper left",
     )
 
 
@@ -201,12 +186,11 @@ def ring_chart(steps: int = 40_000, seeds: int = 20, step_size: float = 0.1) -> 
         lines.append(Series(rule, points, np.median(percent, axis=0), line=dash))
     runs = Panel(
         f"Ring of 12 states, 18 actions, γ = 0.99, α = {step_size:g}: {seeds} runs",
-        Axis("Environment steps", min=0, max=steps),
+        Axis(STEPS, min=0, max=steps),
         Axis("RMS error", log=True, min=0.01, percent=True),
         tuple(lines),
-        legend="upper left",
     )
-    return Chart("", _styles(*rules), (runs, _ring_modes()), alt=ALT["ring"], panel_size=(5.5, 3.0))
+    return Chart("", rule_styles(rules), (runs, _ring_modes()))
 
 
 def _ring_modes() -> Panel:
@@ -216,15 +200,13 @@ def _ring_modes() -> Panel:
         for num_actions, line in ((2, ":"), (4, "--"), (18, "-")):
             kappa = kappas(num_actions)[rule]
             modes = [n * ring_slowest(int(n), num_actions, 0.99, kappa) for n in sizes]
-            mode = Series(rule, sizes, np.array(modes), line=line, marker=marker, size=3)
+            mode = Series(rule, sizes, np.array(modes), line=line, marker=marker)
             lines.append(dataclasses.replace(mode, detail=f"|A| = {num_actions}"))
     return Panel(
         "Uniform behaviour: below 0, q⁎ repels for every step size",
         Axis("States in the ring", ticks=tuple(range(2, 21, 2))),
-        Axis("Slowest mode × |S|", min=-0.09, max=0.065),
+        Axis("Slowest mode × |S|", min=-0.09, max=0.065, guide=0),
         tuple(lines),
-        guides=(Guide(0, colour="#000000"),),
-        legend="upper right",
     )
 
 

@@ -14,18 +14,8 @@ import numpy as np
 
 from qduet import stats
 from qduet.results import published
-from qduet.results.collect import note_on_steps
 from qduet.results.runs import Runs, Scores
-from qduet.show.chart import (
-    FEW_EVALUATIONS,
-    FEW_SEEDS,
-    PUBLISHED,
-    Axis,
-    Chart,
-    Panel,
-    Select,
-    Series,
-)
+from qduet.show.chart import PUBLISHED, STEPS, Axis, Chart, Panel, Select, Series
 from qduet.show.names import agent_styles
 
 METRICS = {
@@ -39,6 +29,9 @@ METRICS = {
 }
 """The columns that can be drawn, and their names."""
 
+FEW_EVALUATIONS = 21
+"""A learning curve through up to so many evaluations has a marker at each of them."""
+
 ALIKE = ("env", "game_program", "protocol", "steps", "evaluate_every", "episodes")
 """Settings that the directories of one panel have in common, besides the game."""
 
@@ -47,18 +40,15 @@ def score_series(agent: str, scores: Scores, **options: Any) -> Series:
     """The mean of an agent's runs with its 95 % interval; `options` are fields of `Series`."""
     if not len(scores.steps):
         return Series(agent, np.zeros(0), np.zeros(0), **options)
-    several = len(scores.seeds) > 1
-    few: dict[str, Any] = {"marker": "o", "size": 3} if len(scores.steps) <= FEW_EVALUATIONS else {}
-    if several and not options.get("kind"):
-        few |= {"seeds": scores.values, "seed_names": tuple(scores.seeds.tolist())}
-    mean, low, high = stats.band(scores.values)
-    note = "" if several else "one seed"
-    return Series(agent, scores.steps, mean, low, high, note=note, **few, **options)
+    if len(scores.seeds) > 1 and not options.get("kind"):
+        options |= {"seeds": scores.values, "seed_names": tuple(scores.seeds.tolist())}
+    return banded_series(agent, scores.steps, stats.Estimate(*stats.band(scores.values)), **options)
 
 
-def steps_axis(end: int | None = None) -> Axis:
-    """The axis of x of learning curves."""
-    return Axis("Environment steps", min=0, max=end)
+def banded_series(agent: str, x: np.ndarray, band: stats.Estimate, **options: Any) -> Series:
+    """A line with its band (value, low, high), and with markers if its points are few."""
+    marker = "o" if len(x) <= FEW_EVALUATIONS else ""
+    return Series(agent, x, *band, marker=marker, **options)
 
 
 # --- Runs ----------------------------------------------------------------------------------------
@@ -100,7 +90,11 @@ def runs_chart(runs: Sequence[Runs]) -> Chart:
     titles = panel_titles(together)
     panels = tuple(_panel(p, t, metrics) for p, t in zip(together, titles, strict=True))
     beside = {s.group for panel in panels for s in panel.series if s.kind == PUBLISHED}
-    about = {"q_overestimation": published.ABOUT_VALUES} if "dueling_dqn" in beside else {}
+    alt = "Shading: 95 % intervals over seeds."
+    if beside:
+        alt += " Solid: these runs; dashed: the published scores of the same agents and games."
+    if "dueling_dqn" in beside:
+        alt += f" Overestimation: {published.ABOUT_VALUES}"
     return Chart(
         title="Learning curves",
         groups=agent_styles(labels),
@@ -114,9 +108,7 @@ def runs_chart(runs: Sequence[Runs]) -> Chart:
                 labels=tuple(METRICS[m] for m in metrics),
             ),
         ),
-        log_switch=True,
-        about=about,
-        alt=_alt(together, titles, with_published=bool(beside)),
+        alt=alt,
     )
 
 
@@ -133,8 +125,8 @@ def _panel(together: Sequence[Runs], title: str, metrics: Sequence[str]) -> Pane
             theirs = _published(runs, label, metric)
             if theirs is not None:
                 lines.append(score_series(label, theirs, when=when, kind=PUBLISHED))
-    x = steps_axis(together[0].config["steps"])
-    return Panel(title, x, Axis(METRICS, cut=True), tuple(lines))
+    x = Axis(STEPS, min=0, max=together[0].config["steps"])
+    return Panel(title, x, Axis(""), tuple(lines))
 
 
 def _published(runs: Runs, label: str, metric: str) -> Scores | None:
@@ -157,53 +149,8 @@ def published_chart() -> Chart:
         title = published.title(game)
         scores = {agent: published.scores(game, agent) for agent in published.AGENTS}
         lines = tuple(score_series(agent, s) for agent, s in scores.items())
-        y = Axis(METRICS["return_mean"], cut=True)
-        panels.append(Panel(title, steps_axis(), y, lines))
+        panels.append(Panel(title, Axis(STEPS, min=0), Axis(METRICS["return_mean"]), lines))
         last = {agent: stats.mean_interval(s.values[:, -1]) for agent, s in scores.items()}
         ends.append(f"{title}: {', '.join(f'{styles[a].label} {end}' for a, end in last.items())}.")
     alt = "Mean return at 10,000,000 steps, with 95 % intervals over seeds. " + " ".join(ends)
-    return Chart("Published curves", styles, tuple(panels), log_switch=True, alt=alt)
-
-
-# --- Words ---------------------------------------------------------------------------------------
-
-
-def _alt(panels: Sequence[Sequence[Runs]], titles: Sequence[str], *, with_published: bool) -> str:
-    """Where each agent ends, and what is drawn how."""
-    text = "Mean return at the last evaluation."
-    for panel, title in zip(panels, titles, strict=True):
-        ends = [end for runs in panel for end in _ends(runs)]
-        text += f" {title}: {', '.join(ends)}." if ends else ""
-    text += " Shading: 95 % intervals over seeds."
-    if any(1 < len(runs.config["seeds"]) < FEW_SEEDS for panel in panels for runs in panel):
-        text += " Panels end where the seeds do: intervals of so few go on beyond."
-    if with_published:
-        text += " Solid: these runs; dashed: the published scores of the same agents and games."
-    return text + _about_evaluations(panels, titles)
-
-
-def _ends(runs: Runs) -> list[str]:
-    """The mean return of each agent at its last evaluation."""
-    styles = agent_styles(runs.agents)
-    values = {label: runs.scores(label).values for label in runs.agents}
-    ends = {label: stats.mean_interval(v[:, -1]) for label, v in values.items() if v.shape[1]}
-    return [
-        f"{styles[label].label} {end if np.isfinite(end.mean) else 'diverged'}"
-        for label, end in ends.items()
-    ]
-
-
-def _about_evaluations(panels: Sequence[Sequence[Runs]], titles: Sequence[str]) -> str:
-    """What dots are, and whose two dots are no curve."""
-    steps = [np.unique(np.concatenate([runs.table["step"] for runs in p])) for p in panels]
-    if min(map(len, steps)) > FEW_EVALUATIONS:
-        return ""
-    by_note: dict[str, list[str]] = {}
-    for title, at in zip(titles, steps, strict=True):
-        for note in note_on_steps(at):
-            by_note.setdefault(note, []).append(title)
-    text = " Dots: evaluations."
-    for note, noted in by_note.items():
-        some = "" if len(noted) == len(titles) else f"{', '.join(noted)}: "
-        text += f" {some}{note}"
-    return text
+    return Chart("Published curves", styles, tuple(panels), alt=alt)

@@ -3,8 +3,9 @@
     for parent, runs in grouped(paths).items():     # results/figure6 -> its five games
         part = show(parent, [load(path) for path in runs], "deep-0", "Figure 6")
 
-Directories that lie side by side are one item. The text says which runs are unfinished, of a single
-seed, or diverged.
+Directories that lie side by side are one item. Runs that `qduet compare` would refuse to put
+together (two versions of a game, a seed that comes twice, one label for two agents) have tables of
+their own.
 """
 
 import dataclasses
@@ -14,12 +15,15 @@ from typing import Any
 
 import numpy as np
 
+from qduet import stats
+from qduet.core.errors import InputError
 from qduet.deep.agents import make_agent
 from qduet.results import published
+from qduet.results.by_game import AgentSummary, Resampling, agent_summaries
+from qduet.results.collect import Collection, Source, collect
 from qduet.results.runs import Runs
-from qduet.show.charts.training import by_panel, published_chart, runs_chart
-from qduet.show.report import deep_numbers
-from qduet.show.report.html import Raw, details, el, table
+from qduet.show.charts.training import published_chart, runs_chart
+from qduet.show.report.html import Child, Raw, code, details, el, table
 from qduet.show.report.parts import Fact, Part, chart_data, figure, item, source
 from qduet.show.report.sources import inside
 
@@ -27,9 +31,6 @@ NOTHING_OF_OURS = (
     "No runs at the paper’s scale were given: these are the authors’ released scores, and nothing "
     "of ours."
 )
-
-MANY_PANELS = 3
-"""So many panels of two evaluations each are folded away."""
 
 
 def grouped(paths: Iterable[Path]) -> dict[Path, list[Path]]:
@@ -42,18 +43,15 @@ def grouped(paths: Iterable[Path]) -> dict[Path, list[Path]]:
 
 def show(parent: Path, runs: list[Runs], name: str, heading: str) -> Part:
     """The item of all runs below `parent`."""
-    evaluated = [directory for directory in runs if len(directory.table["step"])]
-    chart = runs_chart(runs) if evaluated else None
-    short = _short(runs)
-    numbers, stated = deep_numbers.show(runs)
+    chart = runs_chart(runs) if any(len(r.table["step"]) for r in runs) else None
+    numbers, stated = _numbers(runs)
     notes = [el("li", note) for directory in runs for note in _notes(directory)]
     html = item(
         name,
         heading,
         el("p", _setting(runs), class_="setting"),
-        el("p", short, class_="missing") if short else None,
         el("ul", notes, class_="missing") if notes else None,
-        figure(name, chart, folded=_straight(evaluated)) if chart else None,
+        figure(name, chart) if chart else None,
         numbers,
         _agents_table(runs),
     )
@@ -133,20 +131,8 @@ def _setting(runs: list[Runs]) -> str:
     if len(set(texts)) > 1:
         names = [directory.directory.name for directory in runs]
         return " ".join(f"{name}: {text}." for name, text in zip(names, texts, strict=True))
-    games = {directory.game for directory in runs}
-    which = "Each game" if len(games) == len(runs) else "Each directory"
-    return f"{published.title(runs[0].game) if len(runs) == 1 else which}: {texts[0]}."
-
-
-def _short(runs: list[Runs]) -> str:
-    """What a short training is, and is not."""
-    steps = max(directory.config["steps"] for directory in runs)
-    if steps >= published.EVALUATE_EVERY or not on_minatar(runs):
-        return ""
-    return (
-        f"A short training, {100 * steps / published.STEPS:.2g} % of the paper’s 10,000,000 steps: "
-        "enough to see learning begin, not to compare agents."
-    )
+    which = published.title(runs[0].game) if len(runs) == 1 else "Each directory"
+    return f"{which}: {texts[0]}."
 
 
 def _notes(runs: Runs) -> list[str]:
@@ -160,8 +146,6 @@ def _notes(runs: Runs) -> list[str]:
             f"{runs.directory} is unfinished: evaluated up to step {last:,} of "
             f"{runs.config['steps']:,}; what all seeds have is shown."
         )
-    if len(runs.config["seeds"]) == 1:
-        notes.append(f"{runs.directory} has a single seed: a curve, but no interval.")
     for agent in runs.agents:
         lost = ~np.isfinite(runs.table["return_mean"]) & (runs.table["agent"] == agent)
         seeds = sorted(set(runs.table["seed"][lost].tolist()))
@@ -175,15 +159,61 @@ def _notes(runs: Runs) -> list[str]:
     return notes
 
 
-def _straight(runs: list[Runs]) -> str:
-    """What is drawn, if it is many panels of two evaluations each; else nothing."""
-    number = len(by_panel(runs))
-    steps = [np.unique(directory.table["step"]) for directory in runs]
-    if number < MANY_PANELS or max(map(len, steps)) > 2:
-        return ""
-    ends = {int(at[-1]) for at in steps}
-    until = f" to {min(ends):,} steps" if len(ends) == 1 else ""
-    return f"Charts: {number} panels of straight lines, from the first evaluation{until}"
+# --- Numbers -------------------------------------------------------------------------------------
+
+HEADINGS = ("game", "agent", "seeds", "mean", "median", "IQM", "mean over training", "file")
+
+
+def _numbers(directories: list[Runs]) -> tuple[Raw, list[dict[str, Any]]]:
+    """The tables of all runs, and what they state."""
+    groups: list[list[Runs]] = []
+    reasons = []
+    for runs in directories:
+        alone: list[Runs] = []
+        for group in (*groups, alone):
+            try:
+                _collected([*group, runs])
+            except InputError as error:
+                reasons.append(str(error))
+            else:
+                group.append(runs)
+                break
+        groups += [alone] if alone else []
+    tables: list[Child] = []
+    stated = []
+    for group in groups:
+        collection = _collected(group)
+        summaries = agent_summaries(collection, Resampling())
+        stated.append({"step": collection.at, "by_game": [a._asdict() for a in summaries]})
+        tables.append(_table(group, collection, summaries))
+    notes = [el("p", f"Not compared: {reason}.", class_="setting") for reason in reasons[:1]]
+    return el("div", details("Numbers and their files", tables) if tables else None, notes), stated
+
+
+def _collected(group: list[Runs]) -> Collection:
+    return collect([Source(runs) for runs in group])
+
+
+def _table(
+    group: list[Runs], collection: Collection, summaries: tuple[AgentSummary, ...]
+) -> list[Raw]:
+    files = {(r.game, label): r.directory for r in group for label in r.agents}
+    rows = [
+        [
+            published.title(a.game),
+            a.agent,
+            str(a.seeds),
+            str(a.mean),
+            stats.number(a.median),
+            stats.number(float(a.iqm.value)),
+            str(a.auc) if np.isfinite(a.auc.mean) else "–",
+            code(str(files.get((a.game, a.agent.partition("@")[0]), "")) + "/evaluations.csv"),
+        ]
+        for a in summaries
+    ]
+    caption = f"Return at step {collection.at:,}, ± half of the 95 % interval over seeds"
+    notes = [el("p", note, class_="setting") for note in collection.notes]
+    return [table(HEADINGS, rows, caption=caption, numeric=2), *notes]
 
 
 def _agents_table(runs: list[Runs]) -> Raw:

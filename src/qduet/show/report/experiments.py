@@ -16,7 +16,6 @@ from qduet.core.errors import InputError, read_json
 from qduet.core.files import open_arrays
 from qduet.paper.figures import FIGURES
 from qduet.paper.findings import Finding, findings
-from qduet.show.names import rule_family
 from qduet.tabular.experiments import SHARED, TabularExperiment
 from qduet.tabular.rules import RULES
 from qduet.tabular.running import ABOUT, Results
@@ -117,7 +116,7 @@ def _experiment(folder: Path, files: list[CurvesFile], title: str | None) -> Loa
 
 def _rank(rule: str) -> tuple[int, str]:
     """Built-in rules first, in the order in which they build on each other; then by name."""
-    family, names = rule_family(rule), list(RULES)
+    family, names = rule.partition("-beta-")[0], list(RULES)
     return names.index(family) if family in names else len(names), rule
 
 

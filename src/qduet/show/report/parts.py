@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qduet.show.chart import Chart, Panel, Series
-from qduet.show.report.html import Child, Raw, code, details, el
-from qduet.show.report.palette import on_grounds
+from qduet.show.names import ON_BLACK, ON_WHITE
+from qduet.show.report.html import Child, Raw, code, el
 
 
 class Fact(NamedTuple):
@@ -54,20 +54,12 @@ def source(path: Path | str) -> Raw:
     return el("p", "Source: ", code(str(path)), class_="source")
 
 
-def figure(name: str, chart: Chart, *, folded: str = "") -> Raw:
-    """The element that a chart is drawn in, and its text.
-
-    With `folded` the chart is folded away behind these words.
-    """
-    drawing = el("div", data_chart=name, class_="chart")
-    drawing = details(folded, drawing, class_="folded") if folded else drawing
-    return el("figure", drawing, el("figcaption", chart.alt))
+def figure(name: str, chart: Chart) -> Raw:
+    """The element that a chart is drawn in, and its text."""
+    return el("figure", el("div", data_chart=name, class_="chart"), el("figcaption", chart.alt))
 
 
 # --- Charts --------------------------------------------------------------------------------------
-
-ON_PAPER = {"guides", "legend", "digits", "symbol"}
-"""Fields of a chart that the page has no use for."""
 
 DIGITS = {"x": 9, "seed_x": 9, "seeds": 4}
 """Significant digits of these arrays; of the others 6."""
@@ -77,20 +69,23 @@ def chart_data(chart: Chart) -> dict[str, Any]:
     """The chart for `static/charts.js`."""
     return {
         "groups": [
-            {"id": key, "label": style.label, "line": style.line, **on_grounds(style.colour)}
+            {"id": key, "label": style.label, "line": style.line, **on_screen(style.colour)}
             for key, style in chart.groups.items()
         ],
         "selects": [_fields(select) for select in chart.selects],
-        "log_switch": chart.log_switch,
-        "about": chart.about,
         "panels": [_panel(panel) for panel in chart.panels],
     }
 
 
+def on_screen(colour: str) -> dict[str, str]:
+    """A colour for the light theme and for the dark one."""
+    colour = colour.lower()
+    return {"light": ON_WHITE.get(colour, colour), "dark": ON_BLACK.get(colour, colour)}
+
+
 def _fields(value: Any) -> dict[str, Any]:
     """The fields that are not at their defaults."""
-    every = [field for field in dataclasses.fields(value) if field.name not in ON_PAPER]
-    values = {field.name: (getattr(value, field.name), field.default) for field in every}
+    values = {f.name: (getattr(value, f.name), f.default) for f in dataclasses.fields(value)}
     return {
         name: own
         for name, (own, default) in values.items()
@@ -114,9 +109,8 @@ def _panel(panel: Panel) -> dict[str, Any]:
 
 def _series(series: Series) -> dict[str, Any]:
     bandless = () if series.has_band else ("low", "high")
-    digits = DIGITS | {"y": series.digits}
     return {
-        name: _numbers(value, digits.get(name, 6)) if isinstance(value, np.ndarray) else value
+        name: _numbers(value, DIGITS.get(name, 6)) if isinstance(value, np.ndarray) else value
         for name, value in _fields(series).items()
         if name not in bandless
     }

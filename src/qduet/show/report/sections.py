@@ -79,7 +79,7 @@ def _tabular(found: Found, problems: list[str]) -> Section:
     ]
     lead = "No tabular results were given; qduet reproduce makes them."
     if shown:
-        lead = tabular.lead(shown)
+        lead = "An AUC is the mean of an error curve, in % of the initial error: less is better."
     for path in found.last_runs:
         log = attempt(problems, tabular.show_log, path)
         parts += [log] if log is not None else []

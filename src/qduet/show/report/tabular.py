@@ -33,18 +33,6 @@ def show(loaded: Loaded, name: str, heading: str) -> Part:
     return Part(html, {name: chart_data(chart)}, {name: data}, _facts(loaded, name))
 
 
-def lead(shown: list[Loaded]) -> str:
-    """What the experiments of a page are about."""
-    of_the_paper = [loaded.results.experiment.problem_id in FOUR_STATE for loaded in shown]
-    where = "the paper’s 4-state problem" if any(of_the_paper) else "finite MDPs"
-    if any(of_the_paper) and not all(of_the_paper):
-        where += " and on others"
-    return (
-        f"Rules on {where}. An AUC is the mean of an error curve, in percent of the initial error: "
-        "less is better."
-    )
-
-
 def heading(loaded: Loaded) -> str:
     """The figure by its number and title."""
     experiment = loaded.results.experiment
@@ -154,9 +142,7 @@ def _facts(loaded: Loaded, name: str) -> tuple[Fact, ...]:
     total = len(loaded.findings)
     kind = "agrees" if held == total else "differs"
     figure = heading(loaded).partition(":")[0]
-    one = "the one statement of the paper " + ("holds" if held else "does not hold")
-    statements = one if total == 1 else f"{held} of {total} statements of the paper hold"
-    return run, Fact(kind, f"{figure}: {statements}", name)
+    return run, Fact(kind, f"{figure}: {held} of {total} statements of the paper hold", name)
 
 
 def show_log(path: Path) -> Part:

@@ -1,18 +1,17 @@
 """The theory on the page: the table of claims, and its figures."""
 
-import dataclasses
+import base64
 import math
 from pathlib import Path
 from typing import Any
 
 from qduet.core.errors import as_input_error, read_json
 from qduet.paper.claims import CORRECTED, HOLDS
-from qduet.show.chart import read, sizes_in_words
+from qduet.show.chart import read
 from qduet.show.charts import figure1
-from qduet.show.charts.figure1 import Diagram, Text
 from qduet.show.charts.theory import ALT, TITLES
-from qduet.show.report.html import Raw, code, el, table
-from qduet.show.report.palette import on_grounds
+from qduet.show.figures import draw_figure1, rendered
+from qduet.show.report.html import code, el, table
 from qduet.show.report.parts import Fact, Part, chart_data, figure, item, source
 
 
@@ -79,43 +78,17 @@ def _margin(value: Any) -> str:
 
 def show_chart(path: Path, name: str) -> Part:
     """A chart that `qduet theory --out` or `qduet reproduce` wrote beside its picture."""
-    chart = read(path, title=TITLES[path.stem])
-    alt = ALT[path.stem] + sizes_in_words(chart)
-    chart = dataclasses.replace(chart, alt=alt)
+    chart = read(path, title=TITLES[path.stem], alt=ALT[path.stem])
     html = item(name, chart.title, figure(name, chart), source(path))
     return Part(html, {name: chart_data(chart)}, {})
 
 
 def show_figure1(name: str) -> Part:
-    """Five small graphs with their norms."""
-    graphs, norms = [], {}
-    for diagram in figure1.diagrams():
-        norms[diagram.rule] = {f"{a}→{b}": norm for (a, b), norm in diagram.norms.items()}
-        heading = el("h4", diagram.style.label)
-        colours = "--light:{light};--dark:{dark}".format(**on_grounds(diagram.style.colour))
-        graphs.append(el("div", heading, _svg(diagram), class_="graph", style=colours))
-    place = el("div", graphs, class_="graphs")
-    html = item(name, figure1.TITLE, el("figure", place, el("figcaption", figure1.ALT)))
-    return Part(html, {}, {name: {"norms": norms, "discount": figure1.DISCOUNT}})
-
-
-def _svg(diagram: Diagram) -> Raw:
-    parts: list[Raw] = []
-    pairs = lambda points: [f"{x:g} {y:g}" for x, y in points]
-    for arrow in diagram.arrows:
-        start, *others = pairs(arrow.path)
-        curve = "C" if len(others) == 3 else "Q"
-        parts.append(el("path", d=f"M{start}{curve}{' '.join(others)}"))
-        move = f"translate({others[-1]}) rotate({arrow.angle})"
-        head = f"M{'L'.join(pairs(figure1.ARROW_HEAD))}Z"
-        parts.append(el("path", d=head, class_="head", transform=move))
-        parts.append(_text(arrow.text))
-    for circle in diagram.circles:
-        centre = {"cx": f"{circle.x:g}", "cy": str(figure1.MIDDLE)}
-        parts += [el("circle", **centre, r=str(figure1.RADIUS)), _text(circle)]
-    box = f"0 0 {figure1.WIDTH} {figure1.HEIGHT}"
-    return el("svg", parts, viewBox=box, role="img", aria_label=diagram.alt)
-
-
-def _text(word: Text) -> Raw:
-    return el("text", word.text, x=f"{word.x:g}", y=f"{word.y:g}", text_anchor=word.anchor)
+    """Figure 1 as it is on paper, and its norms."""
+    norms = figure1.figure1_norms()
+    svg = base64.b64encode(rendered(draw_figure1(norms))["svg"]).decode()
+    picture = el("img", src=f"data:image/svg+xml;base64,{svg}", alt=figure1.in_words(norms))
+    wide = el("div", picture, class_="scroll", tabindex="0", role="region", aria_label="Figure 1")
+    html = item(name, figure1.TITLE, el("figure", wide, el("figcaption", figure1.ALT)))
+    stated = {rule: {f"{a}→{b}": x for (a, b), x in by.items()} for rule, by in norms.items()}
+    return Part(html, {}, {name: {"norms": stated, "discount": figure1.DISCOUNT}})

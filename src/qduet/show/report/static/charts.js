@@ -17,8 +17,7 @@ class Chart {
     grid.append(...this.panels.map((panel) => panel.root));
     this.values = html("details", { class: "values" }, html("summary", {}, "Values of these panels as a table"));
     this.values.addEventListener("toggle", () => this.tabulate());
-    this.about = html("p", { class: "setting about" });
-    root.append(this.controls(), grid, this.about, this.values, this.status);
+    root.append(this.controls(), grid, this.values, this.status);
     this.redraw();
     let width = grid.clientWidth;
     new ResizeObserver(() => {
@@ -56,7 +55,8 @@ class Chart {
     if (this.series.some((s) => s.kind === PUBLISHED))
       extra.append(this.toggle(PUBLISHED, true, (on) => (this.state.published = on)));
     if (this.series.some((s) => s.seeds)) extra.append(this.toggle("every seed", false, (on) => (this.state.seeds = on)));
-    if (this.spec.log_switch) extra.append(this.toggle("log scale", false, (on) => (this.state.log = on)));
+    if (this.spec.panels.every((panel) => !panel.equal && !panel.y.log))
+      extra.append(this.toggle("log scale", false, (on) => (this.state.log = on)));
     if (extra.children.length > 1) bar.append(extra);
     return bar;
   }
@@ -89,9 +89,10 @@ class Chart {
     return html("span", { class: "select" }, html("label", { for: id }, select.label), node);
   }
 
-  // A text, or the one that belongs to what is selected first.
-  text(said) {
-    return typeof said === "string" ? said : said[this.state.chosen[this.spec.selects[0].id]] || "";
+  // The name of what is selected first.
+  first() {
+    const [select] = this.spec.selects;
+    return select ? select.labels[select.values.indexOf(this.state.chosen[select.id])] : "";
   }
 
   say(text) {
@@ -106,8 +107,6 @@ class Chart {
 
   redraw() {
     for (const panel of this.panels) panel.draw();
-    this.about.textContent = this.text(this.spec.about);
-    this.about.hidden = !this.about.textContent;
     this.tabulate();
   }
 

@@ -20,15 +20,6 @@
     else document.documentElement.dataset.theme = theme.value;
   });
 
-  // A link to an item opens what is folded away in it.
-  const reveal = () => {
-    const item = document.getElementById(location.hash.slice(1));
-    const chart = item && item.querySelector("details.folded");
-    if (chart) chart.open = true;
-  };
-  addEventListener("hashchange", reveal);
-  reveal();
-
   const folded = [];
   addEventListener("beforeprint", () => {
     for (const part of document.querySelectorAll(".item details:not([open]):not(.values)")) {

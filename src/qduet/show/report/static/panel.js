@@ -47,7 +47,7 @@ class Panel extends Picture {
   read(x, py) {
     this.at = x;
     const percent = this.spec.y.percent ? " %" : "";
-    const at = `${this.spec.x.short || this.label("x")}: ${x.toLocaleString("en-GB", { maximumSignificantDigits: 4 })}`;
+    const at = `${this.label("x")}: ${x.toLocaleString("en-GB", { maximumSignificantDigits: 4 })}`;
     const rows = [html("div", { class: "where" }, at)];
     const marks = [];
     for (const s of this.visible()) {

@@ -31,7 +31,7 @@ class Picture {
   }
 
   label(which) {
-    return this.chart.text(this.spec[which].label);
+    return this.spec[which].label || this.chart.first();
   }
 
   // The ends of a band, no further out than any seed: those of few seeds would dwarf the lines.
@@ -50,14 +50,11 @@ class Picture {
     const xs = x.ticks || numbers(lines.flatMap((s) => s.x)).filter((v) => !x.log || v > 0);
     const own = (s) => (this.chart.state.seeds && s.seeds ? [s.y, ...s.seeds] : [s.y, ...this.band(s)]);
     let ys = numbers(lines.flatMap((s) => own(s).flat()));
-    this.cut = false;
-    if (y.cut && !log) {
-      const later = numbers(lines.flatMap((s) => own(s).flatMap((values) => values.slice(1))));
-      const [low, high] = [Math.min(...later), Math.max(...later)];
-      this.cut = lines.some((s) => s.x.length > 2) && low < high && low > 0.7 * high;
-      if (this.cut) ys = later;
-    }
-    if (y.cap) ys = ys.filter((v) => v <= y.cap);
+    // Where all is decided near the top, the beginning of the lines is left out.
+    const later = numbers(lines.flatMap((s) => own(s).flatMap((values) => values.slice(1))));
+    const [low, high] = [Math.min(...later), Math.max(...later)];
+    if (!log && lines.some((s) => s.x.length > 2) && low < high && low > 0.7 * high) ys = later;
+    if (y.percent && !log) ys = ys.filter((v) => v <= MOST_PERCENT);
     if (log) ys = ys.filter((v) => v > 0);
     const range = (values, lower, upper) => [
       lower ?? Math.min(...values, ...(values.length ? [] : [1])),
@@ -85,7 +82,7 @@ class Picture {
     const lines = this.visible();
     this.scales(lines, width, height);
     this.size = { width, height };
-    this.unit.textContent = this.label("y") + (this.cut ? " (axis cut)" : "");
+    this.unit.textContent = this.label("y");
     const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
     drawing.append(this.axes(width, height));
     const inner = svg("g", { "clip-path": `url(#${this.clip})` });
@@ -186,7 +183,7 @@ class Picture {
     s.x.forEach((x, i) => {
       const centre = { cx: this.x.at(x), cy: s.y[i] === null ? 0 : this.y.at(s.y[i]) };
       if (s.marker && s.y[i] !== null && !(this.y.log && s.y[i] <= 0))
-        g.append(svg("circle", { ...centre, r: 0.75 * (s.size || 4), class: s.open ? "ring" : "dot" }));
+        g.append(svg("circle", { ...centre, r: 3, class: s.open ? "ring" : "dot" }));
       if (s.held_out && s.held_out[i] !== null) g.append(this.cross(x, s.held_out[i]));
       if (s.diverged && s.diverged[i])
         g.append(svg("circle", { cx: centre.cx, cy: MARGIN.top + 3 + 8 * row, r: 2.5, class: "ring" }));
@@ -196,14 +193,7 @@ class Picture {
 
   cross(x, y) {
     const cx = this.x.at(x);
-    if (y > this.y.high) {
-      const top = MARGIN.top;
-      return svg("path", { d: `M${cx - 4} ${top + 6}L${cx} ${top}L${cx + 4} ${top + 6}Z`, class: "dot" });
-    }
-    const cy = this.y.at(y);
-    return svg("path", {
-      d: `M${cx - 3.5} ${cy - 3.5}l7 7m0 -7l-7 7`,
-      class: "cross",
-    });
+    const cy = this.y.at(Math.min(y, this.y.high));
+    return svg("path", { d: `M${cx - 3.5} ${cy - 3.5}l7 7m0 -7l-7 7`, class: "cross" });
   }
 }
