@@ -92,7 +92,7 @@ def test_a_reward_comes_unchanged_to_the_player(capsys):
     game = play.Game(make("Played-v0", auto_reset=False), seed=0, keep_frames=False)
     game.step(1)
     assert (game.score, game.best, game.over) == (REWARD, REWARD, True)
-    assert "score 200.3   best 200.3" in game.title()
+    assert game.progress().endswith("score 200.3")
 
 
 def test_a_directory_of_another_game_of_the_same_id_is_refused(tmp_path):

@@ -50,7 +50,9 @@ class Axis:
     label: str
     """Empty on the page: what is chosen by the first select."""
     log: bool = False
+    """Whether its scale is logarithmic."""
     min: float | None = None
+    """Where the axis begins; None: where the data do."""
     max: float | None = None
     """Where the axis ends; None: where the data do."""
     ticks: tuple[float, ...] = ()
@@ -70,11 +72,13 @@ class Series:
     group: str
     """A key of `Chart.groups`."""
     x: np.ndarray
+    """Where the points are, such as steps or step sizes."""
     y: np.ndarray
     """Not finite where there is nothing to draw, because a run diverged."""
     low: np.ndarray | None = None
+    """The lower end of the 95 % interval of `y`; not finite, or None, where it is not known."""
     high: np.ndarray | None = None
-    """The 95 % interval of `y`; not finite, or None, where it is not known."""
+    """The upper end, likewise."""
     line: str | None = None
     """A line style; None: that of the group; empty: marks only."""
     marker: str = ""
@@ -94,9 +98,11 @@ class Series:
     seed_x: np.ndarray | None = None
     """``[seed points]``; None: as `x`."""
     seed_names: tuple[int, ...] = ()
+    """The seeds of the rows of `seeds`."""
     diverged: np.ndarray | None = None
     """How many of `runs` diverged at each point."""
     runs: int = 0
+    """How many runs `y` is the mean of."""
     held_out: np.ndarray | None = None
     """AUC of a step size that was chosen on other seeds; NaN where there is none."""
 
@@ -111,9 +117,13 @@ class Panel:
     """One coordinate system."""
 
     title: str
+    """Stands above the panel."""
     x: Axis
+    """The horizontal axis."""
     y: Axis
+    """The vertical axis."""
     series: tuple[Series, ...]
+    """What is drawn, the last one on top."""
     equal: bool = False
     """Whether one unit of x is as long as one of y."""
 
@@ -123,9 +133,13 @@ class Select:
     """A choice that the reader of the page has."""
 
     id: str
+    """What `Series.when` calls it."""
     label: str
+    """What the reader sees beside it."""
     values: tuple[str, ...]
+    """What can be chosen."""
     initial: str
+    """The value that is chosen at first, and on paper."""
     labels: tuple[str, ...] = ()
     """How the values are called; none: as they are."""
 
@@ -139,7 +153,9 @@ class Chart:
     groups: Mapping[str, Style]
     """The rules or agents, in the order of the legend."""
     panels: tuple[Panel, ...]
+    """Side by side, from left to right."""
     selects: tuple[Select, ...] = ()
+    """What the reader of the page can choose."""
     about: str = ""
     """What is to be said beside the panels, on paper."""
     alt: str = ""
