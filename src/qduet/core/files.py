@@ -45,6 +45,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
+        _flush_directory(path.parent)
     except BaseException as error:
         if temporary:
             with contextlib.suppress(OSError):
@@ -54,6 +55,16 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
                 f"cannot write {path}: {error.strerror}; choose another place, or free space"
             ) from None
         raise
+
+
+def _flush_directory(directory: Path) -> None:
+    """Makes a rename survive a loss of power, where directories can be flushed."""
+    with contextlib.suppress(OSError):
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def check_writable(directory: Path) -> None:
