@@ -100,6 +100,7 @@ def test_a_one_hot_linear_network_with_sgd_is_the_tabular_rule(name, tabular):
         batch = Batch(None, jnp.array([t.action]), jnp.array([t.reward]), ended, None)
         return agents.loss(at(weights, x), at(weights, x2), coefficients, 0.9, batch).total
 
+    gradient_of, update = jax.jit(jax.grad(total)), jax.jit(tabular.update)
     for i in range(200):
         t = rules.Transition(
             int(RNG.integers(num_states)),
@@ -108,9 +109,8 @@ def test_a_one_hot_linear_network_with_sgd_is_the_tabular_rule(name, tabular):
             0.0 if i % 9 == 0 else 0.9,
             int(RNG.integers(num_states)),
         )
-        gradient = jax.grad(total)(weights, t)
-        weights = jax.tree.map(lambda w, g: w - alpha * g, weights, gradient)
-        tables = tabular.update(tables, t, alpha)
+        weights = jax.tree.map(lambda w, g: w - alpha * g, weights, gradient_of(weights, t))
+        tables = update(tables, t, alpha)
     learned = tables.q if name == "dqn" else tables.adv
     np.testing.assert_allclose(weights.adv, learned, atol=1e-6)
     if name != "dqn":

@@ -39,7 +39,7 @@ def torso(conv, packed, num_channels):
 
 @pytest.mark.parametrize(
     ("num_channels", "n", "num_filters"),
-    [(4, 1, 16), (4, 32, 16), (7, 19, 16), (10, 16, 16), (4, 3, 32)],
+    [(4, 1, 16), (7, 19, 16), (10, 32, 16), (4, 3, 32)],
 )
 def test_features_are_a_convolution(num_channels, n, num_filters, monkeypatch):
     monkeypatch.setattr(networks, "FILTERS", num_filters)
@@ -53,7 +53,7 @@ def test_features_are_a_convolution(num_channels, n, num_filters, monkeypatch):
 
 @pytest.mark.parametrize(
     ("num_channels", "n", "num_filters"),
-    [(4, 32, 16), (7, 16, 16), (10, 16, 16), (4, 5, 16), (4, 16, 32)],
+    [(10, 32, 16), (4, 5, 16), (4, 16, 32)],
 )
 def test_the_convolutions_gradient_is_autodiffs(num_channels, n, num_filters, monkeypatch):
     monkeypatch.setattr(networks, "FILTERS", num_filters)

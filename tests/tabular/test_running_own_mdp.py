@@ -104,8 +104,9 @@ def test_a_digest_stays_what_it_was():
 
 def test_a_single_number_of_actions_is_drawn_as_two_panels(done):
     summary = summarise_all(done[1])
-    left, centre = tabular_chart(done[1], summary).shown.panels
-    assert left.title == "Learning curves, |A| = 3"
+    chart = tabular_chart(done[1], summary).shown
+    _, centre = chart.panels
+    assert "|A| = 3" in chart.title
     crosses = [
         (x, auc)
         for s in centre.series
@@ -125,11 +126,9 @@ def test_it_stands_in_the_report_as_what_it_is(done):
     text = plain(page)
     assert page.problems == []
     assert "Problem “lake”, |A| = 3; 4 seeds, 200 steps, 3 step sizes." in text  # and no protocol
-    assert "Rules on finite MDPs." in text
     assert "My lake (not in the paper): 36 runs /" in text  # 3 rules × 3 step sizes × 4 seeds
     assert "paper’s scale" not in text
     assert "4-state" not in text
-    assert "right, AUC against step size" in text
     assert "AUC − that of q_learning" in text  # built-in rules first, then one's own
     embedded = page.html.partition('id="qduet-data"')[2].partition(">")[2].partition("</script>")[0]
     charts = json.loads(embedded)["charts"]
@@ -182,14 +181,6 @@ def test_a_damaged_title_is_named_and_not_used(done, tmp_path, content):
     assert "<h3>my-lake (not in the paper)</h3>" in page.html
     (problem,) = page.problems
     assert f"{about} is damaged" in problem
-
-
-def test_beside_the_papers_problem_both_are_named(done, tmp_path):
-    planted_cells.experiment(tmp_path / "figure5")
-    assert "Rules on the paper’s 4-state problem and on others." in plain(
-        build([done[0], tmp_path])
-    )
-    assert "Rules on the paper’s 4-state problem. An AUC" in plain(build([tmp_path]))
 
 
 def test_curves_of_another_problem_are_not_called_a_figure_of_the_paper(tmp_path):

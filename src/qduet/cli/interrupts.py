@@ -13,6 +13,7 @@ they are imported. The command then goes on, and Ctrl-C must be pressed again.
 
 import _thread
 import contextlib
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ def interrupts_raised_again() -> Iterator[None]:
     def hook(event: "sys.UnraisableHookArgs") -> None:
         if not issubclass(event.exc_type, KeyboardInterrupt):
             return before(event)
-        timers.append(threading.Timer(DELAY, _thread.interrupt_main))
+        timers.append(threading.Timer(DELAY, _interrupt_main))
         timers[-1].start()
 
     sys.unraisablehook = hook
@@ -39,3 +40,12 @@ def interrupts_raised_again() -> Iterator[None]:
         sys.unraisablehook = before
         for timer in timers:
             timer.cancel()
+
+
+def _interrupt_main() -> None:
+    """Sends Ctrl-C to the main thread; a real signal, where there is one, also ends a sleep."""
+    main = threading.main_thread().ident
+    if main is not None and hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(main, signal.SIGINT)
+    else:
+        _thread.interrupt_main()
