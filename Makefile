@@ -9,11 +9,12 @@ RECORDING ?= results/recordings/breakout-rdq-0-episode0.json
 FRESH := MinAtar/Breakout-v1 --seeds 3 --steps 10_000 --evaluate-every 2_000 --episodes 30
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce test check format bench soak docs gallery clean
+.PHONY: help reproduce quick test check format bench soak docs gallery clean
 
 help:
 	@echo "make reproduce   set up, compute and draw everything into out/, write out/report.html"
-	@echo "make test        set up, then run the test suite"
+	@echo "make quick       set up, then run the tests that take no time: about a minute"
+	@echo "make test        set up, then run all tests"
 	@echo "make check       lint, format and type checks"
 	@echo "make bench       time the tabular sweep against plain NumPy"
 	@echo "make soak        compare a million steps of each MinAtar game with the original"
@@ -47,6 +48,9 @@ reproduce: $(VENV)/.installed
 	@$(BIN)/qduet train rdq dueling_dqn dqn $(FRESH) --out out/fresh/breakout
 	@$(BIN)/qduet watch out/fresh/breakout --agent rdq --out out/fresh/play
 	@$(BIN)/qduet report -o out/report.html
+
+quick: $(VENV)/.installed-dev
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
 
 test: $(VENV)/.installed-dev
 	@$(BIN)/python -m pytest -n 2 --dist loadfile
