@@ -1,5 +1,6 @@
 """Strictness for every test: no silent rank promotion, no silent dtype promotion."""
 
+import re
 import signal
 
 import jax
@@ -11,17 +12,17 @@ jax.config.update("jax_platforms", "cpu")
 SLOW = """
 test_acting test_bench_deep test_bench_tabular test_cli test_cli_compare test_cli_hostile
 test_cli_theory test_conformance test_devices test_docs_commands test_docs_tables test_evaluation
-test_examples test_figure6 test_figures test_games test_gym test_kernels test_own_game test_parity test_play test_player
-test_probes test_program test_recording test_report test_report_page test_results_page
-test_resuming test_running test_running_own_mdp test_scalars test_sweeps test_theory_claims
-test_trainer test_training test_validation test_watch test_xla
-""".split()
+test_examples test_figure6 test_figures test_games test_gym test_kernels test_own_game test_parity
+test_play test_player test_probes test_program test_recording test_report test_report_page
+test_results_page test_resuming test_running test_running_own_mdp test_scalars test_sweeps
+test_theory_claims test_trainer test_training test_validation test_watch test_xla
+"""
 """Files that `make quick` leaves out: they train, compile much, or start processes and browsers."""
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if item.path.stem in SLOW:
+        if re.search(rf"\b{item.path.stem}\b", SLOW):
             item.add_marker(pytest.mark.slow)
 
 
