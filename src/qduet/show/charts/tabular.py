@@ -42,7 +42,7 @@ def tabular_chart(results: Results, summary: Summary) -> Chart:
     sizes = tuple(map(str, experiment.actions))
     numbers = tuple(map(str, range(len(experiment.step_sizes))))
     names = ("each rule’s best", *(f"{a:.4f}" for a in experiment.step_sizes))
-    which = f"|A| = {sizes[-1]}{' but on the right' if len(sizes) > 1 else ''}"
+    which = f"|A| = {sizes[-1]}{' except on the right' if len(sizes) > 1 else ''}"
     return Chart(
         title=f"{experiment.title} ({which}; {note}{suffix})",
         groups=rule_styles(results.rules),
