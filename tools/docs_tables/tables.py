@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from docs_tables.beta import beta_tables
 from docs_tables.cells import NOT_YET, all_cells_table
 from docs_tables.protocols import (
     Shift,
@@ -59,6 +60,7 @@ def tables(results: Path) -> dict[str, str]:
         "protocols": protocols_table(whole, _judged(paper)).markdown(),
         "leads": leads_table(reference, paper).markdown(),
         "ablation": ablation_table(alone).markdown(),
+        **beta_tables(results),
     }
 
 
