@@ -95,7 +95,7 @@ def turns(
 ) -> Turn:
     """Four turns, after `step` earlier ones, with random `words` ``[4, num_draws + 2]``.
 
-    Fields are ``[4, ...]``, but `state` is the last one alone.
+    Fields are ``[4, ...]``, but `state` is that after the last turn.
     """
 
     def one(carry: Any, x: Any) -> tuple[Any, Turn]:

@@ -40,7 +40,7 @@ INITIALISATIONS = ("lecun", "released")
 
 _RANGES = (
     ("learning_rate", 0, 1),
-    ("adam_epsilon", 1e-30, 1),  # 0, or what a float32 makes 0: 0 / 0 where there is no gradient
+    ("adam_epsilon", 1e-30, 1),  # if it rounds to 0 in float32, a gradient of 0 gives 0 / 0
     ("discount", 0, 1),
     ("batch_size", 1, 2**20),
     ("epsilon_final", 0, 1),
@@ -74,7 +74,7 @@ class Agent:
     discount: float = 0.99
     """γ; the paper does not give it, the released code has 0.99."""
     batch_size: int = 32
-    """Transitions of one update."""
+    """Transitions per update."""
     capacity: int = 100_000
     """Transitions in the replay memory."""
     learn_from: int = 1_000
@@ -88,11 +88,11 @@ class Agent:
     epsilon_decay_steps: int = 250_000
     """Steps in which ε falls from 1 to its final value."""
     initialisation: str = "lecun"
-    """``lecun``; ``released``: PyTorch's default for the convolution and all of DQN (item 10)."""
+    """``lecun``, or ``released``: PyTorch's in the convolution, in DQN everywhere (item 10)."""
     shared_bias: bool = False
     """Whether the advantage head has one bias for all actions, as in the released code (item 11).
 
-    Without effect if w = 0: also in the released code, DQN has one bias for each action.
+    No effect if w = 0: DQN has one bias for each action, in the released code too.
     """
 
     def __post_init__(self) -> None:
@@ -134,7 +134,7 @@ AGENTS: dict[str, Agent] = {
 
 
 def make_agent(name: str, *, protocol: str = "paper", **options: Any) -> Agent:
-    """The agent `name` with a protocol's settings, but with `options` where given."""
+    """The agent `name` with a protocol's settings, which `options` override."""
     if name not in AGENTS:
         raise unknown_name("agent", name, AGENTS)
     if protocol not in PROTOCOLS:
@@ -143,13 +143,13 @@ def make_agent(name: str, *, protocol: str = "paper", **options: Any) -> Agent:
 
 
 def from_fields(fields: Any) -> Agent:
-    """The agent with these settings, which are what `dataclasses.asdict` gives of an agent.
+    """The agent whose settings are `fields`; the inverse of `dataclasses.asdict`.
 
     `InputError` if a setting is missing, unknown, or of another type than `Agent` declares.
     """
     kinds = {field.name: field.type for field in dataclasses.fields(Agent)}
     if not isinstance(fields, dict):
-        raise InputError("the agent is not an object with its settings")
+        raise InputError("the agent must be an object that holds its settings")
     wrong = sorted(map(str, fields.keys() ^ kinds.keys()))
     wrong = wrong or [name for name, kind in kinds.items() if type(fields[name]) is not kind]
     if wrong:
@@ -158,11 +158,11 @@ def from_fields(fields: Any) -> Agent:
 
 
 _SHORT_NAMES = {"epsilon_hold_steps": "hold", "initialisation": "init", "shared_bias": "bias"}
-"""Of the settings in which the protocols differ."""
+"""Short names of the settings in which the protocols differ."""
 
 
 def ablations(name: str, protocol: str) -> dict[str, Agent]:
-    """The agent `name` under a protocol, with one setting at a time as the other protocol has it.
+    """The agent `name` under a protocol, with one setting at a time from the other protocol.
 
     Keys are the settings' short names: hold, init, bias. A setting that changes nothing is left
     out: DQN has no shared bias.

@@ -2,9 +2,9 @@
 
 All episodes of all runs are played side by side, each in a *lane*. Once three quarters of the lanes
 are idle, finished ones are dropped, so that a long episode does not make the short ones cost much.
-Episodes have no limit on their length. `guard` only keeps a game that never ends from hanging the
-program, and what it cut short is reported. An episode's random numbers depend on its run, its
-number and the step, not on what is played beside it.
+Episodes have no time limit, but after `guard` steps those still playing are cut short and counted,
+so that a game that never ends cannot hang the program. An episode's random numbers depend on its
+run, its number and the step, not on the other episodes.
 """
 
 import functools
@@ -25,7 +25,7 @@ CHUNK = 50
 """Steps that are played before the host checks which episodes are over."""
 
 SIZES = (250, 30)
-"""Numbers of lanes to which a run can be cut down: few, because each is compiled for itself."""
+"""Numbers of lanes to which a run can be cut down: few, because each is compiled separately."""
 
 
 class Episode(NamedTuple):
@@ -139,9 +139,9 @@ def _play(
     def one_run(
         params: Params, coefficients: Coefficients, lanes: Lane, key: jax.Array, step: jax.Array
     ) -> Lane:
-        now = jax.random.fold_in(key, step)
+        step_key = jax.random.fold_in(key, step)
         draw = lambda number: jax.random.bits(
-            jax.random.fold_in(now, number), (env.num_draws + 2,), jnp.uint32
+            jax.random.fold_in(step_key, number), (env.num_draws + 2,), jnp.uint32
         )
         words = jax.vmap(draw)(lanes.number)
         outputs = fused.outputs(params, jax.vmap(env.pack)(lanes.env))
@@ -149,7 +149,7 @@ def _play(
         return jax.vmap(one)(lanes, outputs, words)
 
     every = jax.vmap(one_run, in_axes=(0, 0, 0, 0, None))
-    if mesh is not None:  # each device plays its own runs: the compiler cannot cut kernels
+    if mesh is not None:  # each device plays its runs: the compiler cannot split kernels
         runs = PartitionSpec("runs")
         specs = (runs, runs, runs, runs, PartitionSpec())
         every = jax.shard_map(every, mesh=mesh, in_specs=specs, out_specs=runs, check_vma=False)
@@ -189,8 +189,8 @@ def evaluate(
 ) -> Evaluation:
     """Plays `episodes` episodes with each run's weights; params, coefficients and keys ``[runs]``.
 
-    With a `mesh` of devices, whose one axis is ``"runs"``, the arrays given must lie on it, cut
-    along their first axis. `check` is called after every `CHUNK` steps, and may raise to give up.
+    If a `mesh` of devices is given, its one axis is ``"runs"``, over which these arrays must be
+    sharded. `check` is called before every `CHUNK` steps, and may raise to give up.
     """
     lanes, key_play = _begin(env, episodes, keys)
     blank: Any = [np.zeros((len(keys), episodes), np.float32) for _ in Episode._fields]
@@ -223,7 +223,7 @@ def _copy_sums(record: Episode, lanes: Lane) -> None:
 def summarise(evaluation: Evaluation) -> dict[str, np.ndarray]:
     """The columns of the published scores, and those that describe V and A, each ``[runs]``.
 
-    Means over steps are taken within each episode first, then over episodes: so are the published
+    Means over steps are taken within each episode first, then over episodes, as in the published
     ``q_value_mean`` and ``q_overestimation``.
     """
     e = evaluation.episodes

@@ -1,4 +1,4 @@
-"""The two-stream network of the paper (sec. 4.3), for one observation, as a plain pytree.
+"""The paper's two-stream network (sec. 4.3): a pytree of weights, functions of one observation.
 
 A 3×3 convolution with 16 filters, then two hidden layers of 128 units side by side, then V(s) and
 A(s, ·):
@@ -25,7 +25,7 @@ FILTERS, HIDDEN, KERNEL, SIDE = 16, 128, 3, 8
 """Filters, hidden units, kernel size, and the side of the 8×8 map that a 10×10 board gives."""
 
 WIDTH = 4
-"""Neighbouring features that are computed from one window of the board; 4 is fastest on CPUs."""
+"""Neighbouring cells of the map that one window of the board gives; 4 is fastest on CPUs."""
 
 
 class Layer(NamedTuple):
@@ -62,7 +62,7 @@ class Hidden(NamedTuple):
 
 
 class Outputs(NamedTuple):
-    """What the network computes of one state."""
+    """What the network computes for one state."""
 
     v: jax.Array
     """``[]``: V(s)"""
@@ -114,10 +114,10 @@ def _init_layer(key: jax.Array, shape: tuple[int, int], uniform: jax.Array | boo
 
 
 def windows(bits: jax.Array) -> jax.Array:
-    """``[C, 100] -> [64 / WIDTH, 3 (WIDTH + 2) C + 1]``: the cells that `WIDTH` features see.
+    """``[C, 100] -> [64 / WIDTH, 3 (WIDTH + 2) C + 1]``: the inputs of `WIDTH` cells of the map.
 
-    A 1 follows them, for the bias. The features of one window stand side by side in the 8×8 map,
-    which is read row by row.
+    A 1 follows them, for the bias. Window i gives the cells from `WIDTH` i on of the 8×8 map, read
+    row by row.
     """
     bits = computed_once(bits) if bits.dtype == bool else bits
     board = bits.reshape(-1, SIDE + KERNEL - 1, SIDE + KERNEL - 1)
@@ -173,7 +173,7 @@ def apply(params: Params, observation: jax.Array) -> Outputs:
     expected = (side, side, params.conv.w.shape[0] // KERNEL**2)
     if observation.shape != expected:
         raise InputError(
-            f"an observation of this network is {list(expected)}; it is {list(observation.shape)}"
+            f"an observation must be {list(expected)}; it is {list(observation.shape)}"
         )
     bits = observation.transpose(2, 0, 1).reshape(-1, observation.shape[0] * observation.shape[1])
     return heads(params, hidden(params, torso(params.conv, bits)))

@@ -1,11 +1,10 @@
-"""A ring of packed observations: the last 100,000 transitions in little more than their bits.
+"""The replay memory: a ring that keeps each packed observation once.
 
-Observation o_t is kept once, and a transition is read as (o_t, a_t, r_t, o_{t+1}). Four steps are
-written at a time (one iteration of training), as one slice. To keep that slice whole, o_t lives in
-slot t + 3 and (a_t, r_t, end_t) in slot t, both modulo the ring's size, which is four more than the
-capacity: then o_{t−capacity}, …, o_t are all there, and no transition reaches across the write
-head. A transition that ends an episode is followed by the next episode's first observation, which
-its zero discount hides.
+A transition is read as (o_t, a_t, r_t, o_{t+1}). Four steps are written at a time (one iteration of
+training), as one slice that must not wrap around. So the ring has capacity + 4 slots, and modulo
+that size o_t is in slot t + 3, (a_t, r_t, end_t) in slot t. After t steps, o_{t−capacity}, …, o_t
+are all there. If transition t ends an episode, o_{t+1} is the next episode's first observation,
+which the loss ignores.
 """
 
 from typing import NamedTuple
@@ -59,7 +58,7 @@ def write(
     ended: jax.Array,
     next_observations: jax.Array,
 ) -> Replay:
-    """Adds the transitions of steps `step`, …, `step` + 3, a multiple of 4; fields ``[4]``."""
+    """Adds the transitions of steps `step`, …, `step` + 3; `step` is a multiple of 4."""
     size = replay.actions.shape[0]
     marked = jnp.where(ended, -1 - actions, actions).astype(jnp.int8)
     put = jax.lax.dynamic_update_slice_in_dim

@@ -1,8 +1,8 @@
 """Training: one run's iteration; many runs by ``vmap``; many iterations by ``scan``.
 
-In step t a run steps its environment; copies the target network if t is a multiple of 1,000; stores
-the transition; and makes one update if t ≥ 1,000 and t is a multiple of 4 (docs/differences.md,
-item 13). Cut at the copies, that is
+In step t a run steps its environment; copies the online network to the target network if t is a
+multiple of 1,000; stores the transition; and makes one update if t ≥ 1,000 and t is a multiple of 4
+(docs/differences.md, item 13). From copy to copy, that is
 
     250 × (4 steps),  then blocks of:  copy,  250 × (update, 4 steps)
 
@@ -10,8 +10,8 @@ so an *iteration* is an update followed by 4 steps, a *block* is 250 iterations,
 a run has taken 1,000 (k + 1) steps. All runs take their steps together: the step counter is not
 batched, hence a replay write is one slice for all runs.
 
-A run's random numbers are ``fold_in`` of its seed's key by purpose and iteration. A seed gives the
-same run whichever other runs share the job. All random words of a block are drawn in one call.
+A run draws its random numbers from its seed's key, ``fold_in`` a purpose and a step. A seed gives
+the same run whichever other runs share the job. A block's random words are drawn in one call.
 """
 
 import functools
@@ -36,7 +36,7 @@ INIT, EXPERIENCE, EVALUATION = range(3)
 
 
 class Run(NamedTuple):
-    """The whole state of one run, but for the step counter, which all runs share."""
+    """The state of one run, except the step counter, which all runs share."""
 
     params: Params
     """The online network."""
@@ -69,7 +69,7 @@ class Setting(NamedTuple):
 
     env: Environment
     agent: Agent
-    """Any agent of the job: only the settings that all share are read from it, not `Hyper`'s."""
+    """Any agent of the job: only settings that all its agents share are read from it."""
     on_cpu: bool = True
     """Whether the program is for CPUs alone: see `over_runs` and `act`."""
 
@@ -111,14 +111,14 @@ def words_per_iteration(setting: Setting) -> int:
 
 def draw(setting: Setting, key: jax.Array, step: jax.Array) -> jax.Array:
     """The random words of the iteration at `step`, of the run with this key."""
-    now = jax.random.fold_in(key, step)
-    return jax.random.bits(now, (words_per_iteration(setting),), jnp.uint32)
+    step_key = jax.random.fold_in(key, step)
+    return jax.random.bits(step_key, (words_per_iteration(setting),), jnp.uint32)
 
 
 def act(setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Array) -> Run:
-    """Four ε-greedy steps, after `step` earlier ones, stored in the replay memory."""
+    """Takes four ε-greedy steps, after `step` earlier ones; writes them to the replay memory."""
     words = words.reshape(STRIDE, setting.env.num_draws + 2)
-    # The best action by Q is the best by A: w V and c mean(A) are the same for all.
+    # The best action by Q is the best by A: w V and c mean(A) are the same for all actions.
     advantages_of = functools.partial(fused.advantages, run.params)
     turns = acting.turns if setting.on_cpu else fused.turns
     taken = turns(
@@ -134,7 +134,7 @@ def act(setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Ar
 def learn(
     setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Array
 ) -> tuple[Run, Losses]:
-    """One update from a minibatch, after `step` steps; the losses before it."""
+    """One update from a minibatch, after `step` steps; returns the losses before the update."""
     agent, coefficients = setting.agent, hyper.coefficients
     batch = replay.sample(run.replay, step, words)
     next_outputs = fused.outputs(run.target, batch.next_observations)
@@ -159,7 +159,7 @@ def learn(
 def iteration(
     setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Array
 ) -> tuple[Run, Losses]:
-    """One update, then four steps, with the words of `draw`; after `step` earlier steps."""
+    """One update, then four steps, after `step` earlier ones; `words` are what `draw` gives."""
     for_learning, for_acting = jnp.split(words, [setting.agent.batch_size])
     run, losses = learn(setting, hyper, run, step, for_learning)
     return act(setting, hyper, run, step, for_acting), losses
@@ -176,7 +176,7 @@ def warm_up(setting: Setting, hyper: Hyper, run: Run) -> Run:
 
 
 def block(setting: Setting, hyper: Hyper, run: Run, step: jax.Array) -> tuple[Run, Losses]:
-    """A copy to the target network, then iterations until the next copy is due; mean losses."""
+    """Copies to the target network and iterates until the next copy; returns the mean losses."""
     steps = step + jnp.arange(0, setting.agent.sync_every, STRIDE)
     words = jax.vmap(functools.partial(draw, setting, run.key))(steps)
     body = lambda run, x: iteration(setting, hyper, run, *x)
@@ -198,7 +198,7 @@ def weights_to_evaluate(setting: Setting, hyper: Hyper, run: Run, step: jax.Arra
 def over_runs(
     function: Callable[..., T], setting: Setting, hypers: Hyper, runs: Run, *scalars: jax.Array
 ) -> T:
-    """One of the functions above for all runs: side by side, but on CPUs one after the other.
+    """Calls `function`, one of those above, for all runs: at once, but on CPUs one by one.
 
     On CPUs a run's weights then stay in the caches, and its bits do not depend on the other runs.
     """

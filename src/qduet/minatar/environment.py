@@ -1,4 +1,4 @@
-"""What an environment is: pure functions of one game; `jax.vmap` makes a batch of it.
+"""`Environment`: one game as pure functions; `jax.vmap` makes a batch of games.
 
 All randomness comes in as `draws`: `num_draws` uniform 32-bit words. So a training loop makes one
 random call for everything, and a test can feed the same draws to the original game.
@@ -25,7 +25,7 @@ class StepResult(NamedTuple):
     """What one step gives."""
 
     state: State
-    """The next state. With auto-reset, where an episode has ended, the next one's first state."""
+    """The next state; with auto-reset, the next episode's first one if this episode has ended."""
     reward: jax.Array
     """float32[]; see `Environment.small_rewards`."""
     terminated: jax.Array
@@ -42,14 +42,14 @@ class Environment(NamedTuple):
     actions: tuple[int, ...]
     """The actions an agent may choose from, as indices into `ACTION_NAMES`."""
     num_draws: int
-    """Random words that each `reset` and each `step` is given; it may ignore them."""
+    """Random words that each call of `reset` or `step` is given; it may ignore them."""
     reset: Callable[[jax.Array], State]
     """draws uint32[num_draws] -> the first state of an episode"""
     step: Callable[[State, jax.Array, jax.Array], StepResult]
     """state, action int[], draws uint32[num_draws] -> the step's result
 
     What `make` returns takes the agent's choice, in [0, num_actions). A game alone takes an index
-    into `ACTION_NAMES`: one of its `actions`, or noop where the first action of all sticks.
+    into `ACTION_NAMES`: one of its `actions`, or the noop that sticky actions start from.
     """
     rows: Callable[[State], jax.Array]
     """state -> uint32[num_channels, 10]: the picture, each row a mask with bit x for column x"""
@@ -68,7 +68,7 @@ class Environment(NamedTuple):
 
     @property
     def reward_dtype(self) -> np.dtype:
-        """What the replay memory and recordings keep a reward as."""
+        """The dtype in which the replay memory and recordings keep a reward."""
         return np.dtype(np.int8 if self.small_rewards else np.float32)
 
     @property

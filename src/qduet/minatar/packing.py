@@ -1,4 +1,4 @@
-"""Observations as tight bits: 100 bits a channel, 50 bytes for 4 channels and 125 for 10.
+"""Observations packed into bits: 100 bits a channel, 50 bytes for 4 channels and 125 for 10.
 
 Bit `100 c + 10 y + x` of the packed observation is cell (y, x) of channel c, the lowest bit of a
 byte first. Games draw themselves as row masks (`rows`, uint32[channels, 10], bit x for column x),
@@ -28,7 +28,7 @@ def dense(rows: jax.Array) -> jax.Array:
 def pack(rows: jax.Array) -> jax.Array:
     """Row masks [channels, 10] -> uint8[packed_size(channels)]."""
     num_channels = rows.shape[0]
-    # The GPU compiler repeats the picture's computation in each byte unless it is kept from it.
+    # Without the barrier the GPU compiler computes the picture again for each byte.
     flat = jax.lax.optimization_barrier(computed_once(rows)).reshape(-1)
     fours = jnp.pad(flat, (0, -flat.size % 4)).reshape(-1, 4)
     a, b, c, d = (fours[:, i] for i in range(4))

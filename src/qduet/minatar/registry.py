@@ -51,9 +51,9 @@ _registered: dict[str, _RegisteredGame] = {}
 def register(env_id: str, game: Environment, *, sticky_probability: float = 0.0) -> None:
     """Makes a game of one's own known to `make`, hence to training, evaluation and watching.
 
-    `game` stands alone: `make` adds auto-reset and sticky actions. Its shapes and types are checked
-    here. Within a process an id means one game; registering the same game again, as a notebook
-    does, changes nothing.
+    `game` has no wrappers: `make` adds auto-reset and sticky actions. Its shapes and types are
+    checked here. Within a process an id means one game; registering the same game again, as a
+    notebook does, changes nothing.
     """
     if not re.fullmatch(_ALLOWED_ID, env_id) or len(env_id) > 100:
         raise InputError(
@@ -85,7 +85,7 @@ def _fingerprint(game: Environment) -> str:
 
 
 def fingerprint_of(env_id: str) -> str | None:
-    """Differs between two registered games of the same id; None for MinAtar's games."""
+    """Tells a registered game from others of the same id; None for MinAtar's games."""
     return _registered[env_id].fingerprint if env_id in _registered else None
 
 
@@ -95,7 +95,7 @@ def game_of(env_id: str) -> str:
 
 
 def canonical_id(env_id: str) -> str:
-    """The full id of an environment, from any of its spellings; `InputError` if there is none.
+    """The full id of an environment, from any of its spellings; `InputError` if unknown.
 
     Case, and the underscore in `space_invaders`, do not matter. A registered game has one spelling.
     """
@@ -107,7 +107,7 @@ def canonical_id(env_id: str) -> str:
 
 
 def minatar_game(name: str) -> str | None:
-    """MinAtar's game of this name: ``SpaceInvaders`` for ``space_invaders``; None if none is."""
+    """MinAtar's game of this name: ``SpaceInvaders`` for ``space_invaders``; or None."""
     return {game.lower(): game for game in GAMES}.get(name.replace("_", "").lower())
 
 
@@ -131,9 +131,9 @@ def make(
 ) -> Environment:
     """The environment of this id.
 
-    `sticky_probability` is 0.1 in MinAtar's games, as in the original, and as registered in others.
-    A step that ends an episode returns the next one's first state. With `auto_reset=False` the
-    caller resets; what a finished game does when it is stepped further is then not defined.
+    `sticky_probability` is by default 0.1 in MinAtar's games, as in the original, and what
+    `register` was given in others. A step that ends an episode returns the next one's first state.
+    With `auto_reset=False` the caller resets; stepping a finished game is then undefined.
     """
     full_id = canonical_id(env_id)
     if full_id in _registered:

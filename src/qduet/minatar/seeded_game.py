@@ -16,12 +16,12 @@ from qduet.minatar.wrappers import StickyState
 
 
 class SeededGame(NamedTuple):
-    """The state of a game, and how far it has come in its stream of draws."""
+    """The state of a game, and how far it is in its seed's stream of draws."""
 
     key: jax.Array
     """uint32[2]: the data of the seed's key."""
     draws_used: jax.Array
-    """uint32[]: how many draws it has taken; each is a vector of `num_draws` words."""
+    """uint32[]: how often it has drawn; each time it gets `num_draws` words."""
     state: StickyState
     """The game's state, with the action that was executed last."""
     over: jax.Array
@@ -55,7 +55,7 @@ def next_episode(env: Environment, game: SeededGame) -> SeededGame:
 def step(env: Environment, game: SeededGame, action: jax.Array) -> StepResult:
     """One step. A game that is over stays as it is: reward 0, and `terminated` again.
 
-    The result's state is a `SeededGame`. `env` is of `make(..., auto_reset=False)`.
+    The result's state is a `SeededGame`. `env` must come from `make(..., auto_reset=False)`.
     """
     after = env.step(game.state, action, draw(env, game.key, game.draws_used))
     # As in the original, a finished game still notes the action it was given.

@@ -1,6 +1,6 @@
-"""Whether a user's game is one: `register` checks shapes and types before it accepts it.
+"""What `register` checks of a user's game: the shapes and types of its functions.
 
-Everything is found out by tracing; nothing is compiled or played.
+The functions are only traced; nothing is compiled or played.
 """
 
 from typing import Any

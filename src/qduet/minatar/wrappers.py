@@ -30,7 +30,7 @@ def auto_reset(env: Environment) -> Environment:
     """A step that ends an episode returns its reward, `terminated`, and the next episode's start.
 
     The next episode starts from the draws of that same step. In MinAtar no draw decides both the
-    end of an episode and the next one's start; for games where one may, see `separate_draws`.
+    end of an episode and the next one's start; for games where one does, see `separate_draws`.
     """
 
     def step(state: State, action: jax.Array, draws: jax.Array) -> StepResult:
@@ -44,7 +44,7 @@ def auto_reset(env: Environment) -> Environment:
 
 
 def sticky_actions(env: Environment, probability: float) -> Environment:
-    """The last executed action is repeated with this probability; the first draw decides."""
+    """Repeats the last executed action with this probability; the first draw decides."""
 
     def reset(draws: jax.Array) -> StickyState:
         return StickyState(env.reset(draws[1:]), jnp.int32(NOOP))
@@ -64,7 +64,7 @@ def sticky_actions(env: Environment, probability: float) -> Environment:
 
 
 def action_set(env: Environment, actions: tuple[int, ...]) -> Environment:
-    """Makes the agent's action i `actions[i]` of the full set; any other number is noop."""
+    """Turns the agent's action i into `actions[i]` of the full set, any other number into noop."""
 
     def step(state: State, action: jax.Array, draws: jax.Array) -> StepResult:
         chosen = sum(jnp.where(action == i, full, NOOP) for i, full in enumerate(actions))
@@ -85,7 +85,7 @@ def separate_draws(game: Environment) -> Environment:
 
 
 def checked(env: Environment) -> Environment:
-    """Refuses wrong actions and draws: by shape and dtype, and by value where it is not traced."""
+    """Refuses draws and actions of a wrong shape or dtype, and untraced actions out of range."""
 
     def reset(draws: jax.Array) -> State:
         return env.reset(check_draws(env, draws))

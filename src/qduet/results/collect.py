@@ -26,7 +26,7 @@ class Source(NamedTuple):
 
     runs: Runs
     name: str | None = None
-    """Its agents are called ``rdq@name``."""
+    """If given, its agents are called ``rdq@name``."""
 
 
 class Curves(NamedTuple):
@@ -84,7 +84,7 @@ class Collection:
 
 
 def sources(text: str) -> list[Source]:
-    """What ``DIR`` or ``NAME=DIR`` stands for: a directory of runs, or all those in it."""
+    """The directories of runs that ``DIR`` or ``NAME=DIR`` names: DIR itself, or all in it."""
     if not text:
         raise InputError("an empty text names no file or directory")
     name, equals, rest = text.partition("=")
@@ -132,14 +132,14 @@ def _protocol(source: Source) -> str:
 
 
 def _check_games(given: Sequence[Source]) -> None:
-    """Refuses two versions of one game: they have other actions, and are not one task."""
+    """Refuses two versions of one game: their actions differ, so they are two tasks."""
     first: dict[str, Source] = {}
     for source in given:
-        there = first.setdefault(source.runs.game, source)
-        envs = [s.runs.config.get("env") for s in (there, source)]
+        other = first.setdefault(source.runs.game, source)
+        envs = [s.runs.config.get("env") for s in (other, source)]
         if envs[0] != envs[1]:
             raise InputError(
-                f"{there.runs.directory} is of {envs[0]} and {source.runs.directory} of {envs[1]}; "
+                f"{other.runs.directory} is of {envs[0]} and {source.runs.directory} of {envs[1]}; "
                 "compare runs of one version of a game"
             )
 
@@ -200,18 +200,18 @@ def _notes_on_sources(
     given: Sequence[Source], settings: dict[str, tuple[Source, dict[str, Any]]], at: int | None
 ) -> tuple[str, ...]:
     notes = []
-    for held in (source.runs for source in given):
-        last, end = int(held.table["step"].max()), held.config["steps"]
-        if not held.finished:
-            done = int((held.table["step"] == end).sum())
-            count = len(held.agents) * len(held.config["seeds"])
+    for job in (source.runs for source in given):
+        last, end = int(job.table["step"].max()), job.config["steps"]
+        if not job.finished:
+            done = int((job.table["step"] == end).sum())
+            count = len(job.agents) * len(job.config["seeds"])
             notes.append(
-                f"{held.directory} is unfinished: {done} of its {count} runs have reached "
+                f"{job.directory} is unfinished: {done} of its {count} runs have reached "
                 f"step {end:,}."
             )
         if at is not None and last > at:
             notes.append(
-                f"{held.directory} goes on to step {last:,}; step {at:,} is the last that all "
+                f"{job.directory} goes on to step {last:,}; step {at:,} is the last that all "
                 "runs have."
             )
     episodes = sorted({str(setting.get("episodes")) for _, setting in settings.values()})

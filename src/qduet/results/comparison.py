@@ -5,8 +5,8 @@
     summary.pairs[0].welch_holm     # per game and pair of agents
     summary.overall[0].iqm          # per agent, over all games
 
-`collect` reads and checks the runs, `by_game` computes the numbers of each game; here are those of
-all games together, after Agarwal et al. (2021). docs/comparing.md defines every number.
+`collect` reads and checks the runs, `by_game` computes each game's numbers, and this module those
+of all games together, after Agarwal et al. (2021). docs/comparing.md defines every number.
 
     normalised score = return / published mean return of DQN on that game after 10M steps
 
@@ -145,7 +145,7 @@ def sample_efficiency(
 
 
 class Summary(NamedTuple):
-    """All numbers of a comparison; normalised scores only where every game has published ones."""
+    """All numbers of a comparison; normalised scores only if every game has published scores."""
 
     collection: Collection
     """The runs that are compared."""
@@ -174,9 +174,9 @@ def compare(
 ) -> Summary:
     """The comparison of all agents in `directories` of training runs, as ``qduet compare`` does it.
 
-    A directory is ``DIR``, or ``NAME=DIR`` to mark its agents as ``rdq@NAME``. The `metric` (one of
-    `METRICS`) is compared `at` a step, by default the last one that all runs have: every pair of
-    agents, or each agent with `baseline`.
+    A directory is ``DIR``, or ``NAME=DIR`` to mark its agents as ``rdq@NAME``. Agents are compared
+    by `metric` (one of `METRICS`) at step `at`, by default the last one that all runs have: in all
+    pairs, or each with `baseline`.
     """
     given = [source for directory in directories for source in sources(str(directory))]
     return summarise(collect(given, metric=metric, at=at), resampling, baseline=baseline)

@@ -1,4 +1,4 @@
-"""A chart as one value, which matplotlib draws (`figures.draw`) and the page (`report.parts`).
+"""A chart as data: matplotlib draws it (`figures.draw`), and so does the page (`report.parts`).
 
     chart = Chart(
         title="Two rules",
@@ -13,10 +13,9 @@
 
 A chart has panels side by side, a panel has series, a series belongs to a group: a rule or an
 agent, which has one style in all panels. A reader of the page can switch groups off, and choose
-among series by the chart's `selects`; on paper the initial choice is drawn.
+among series by the chart's `selects`; a figure, which matplotlib draws, shows the initial choice.
 
-The figures of the theory take long to compute, so their charts are also files:
-`write` makes one, `read` gives the chart again.
+The theory's charts take long to compute, so they are also kept in files: see `write` and `read`.
 """
 
 import dataclasses
@@ -32,15 +31,15 @@ from qduet.core.files import to_json, write_atomically
 from qduet.show.names import Style
 
 STEPS = "Environment steps"
-"""The label of the axis of x of learning curves; its ticks are short: 200k, 1M."""
+"""The label of the x axis of learning curves; its ticks are short: 200k, 1M."""
 
 MOST_PERCENT = 200
-"""Errors above it come from runs that diverge."""
+"""Larger errors come from runs that diverge."""
 
 PUBLISHED = "published"
-"""The kind of series of other people: the scores that the authors released."""
+"""The kind of series that show the scores that the paper's authors released."""
 FAINT = "faint"
-"""The kind of series that stand behind others: single runs behind their median."""
+"""The kind of series drawn behind others: single runs behind their median."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ class Axis:
     """One axis of a panel."""
 
     label: str
-    """Empty on the page: what is chosen by the first select."""
+    """If empty, the page shows the choice of the first select."""
     log: bool = False
     """Whether its scale is logarithmic."""
     min: float | None = None
@@ -58,11 +57,11 @@ class Axis:
     ticks: tuple[float, ...] = ()
     """Where the ticks are; none: at round numbers."""
     names: tuple[str, ...] = ()
-    """What stands at the ticks instead of numbers."""
+    """Labels of the ticks, instead of numbers."""
     percent: bool = False
     """Whether it is in percent; values above `MOST_PERCENT` do not stretch it."""
     guide: float | None = None
-    """Where a line crosses the whole panel, on paper."""
+    """Where a figure has a line across the whole panel."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +89,9 @@ class Series:
     detail: str = ""
     """What tells it from others of its group: ``|A| = 2``."""
     note: str = ""
-    """What is to be said of it: ``α = 0.2``."""
+    """A remark on it: ``α = 0.2``."""
     when: Mapping[str, str] = field(default_factory=dict)
-    """The choices for which it is shown, by the id of a select; all of them if empty."""
+    """The choices for which it is shown: select id to value. If empty, it is always shown."""
     seeds: np.ndarray | None = None
     """``[seeds, seed points]``: the single runs that `y` is the mean of."""
     seed_x: np.ndarray | None = None
@@ -139,9 +138,9 @@ class Select:
     values: tuple[str, ...]
     """What can be chosen."""
     initial: str
-    """The value that is chosen at first, and on paper."""
+    """The value that is chosen at first, and in a figure."""
     labels: tuple[str, ...] = ()
-    """How the values are called; none: as they are."""
+    """What the reader sees for `values`; if empty, the values themselves."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +148,7 @@ class Chart:
     """Panels that share groups, a legend and controls."""
 
     title: str
-    """Stands above the panels on paper; on the page there is a heading."""
+    """Stands above the panels of a figure; the page has a heading instead."""
     groups: Mapping[str, Style]
     """The rules or agents, in the order of the legend."""
     panels: tuple[Panel, ...]
@@ -157,13 +156,13 @@ class Chart:
     selects: tuple[Select, ...] = ()
     """What the reader of the page can choose."""
     about: str = ""
-    """What is to be said beside the panels, on paper."""
+    """Text beside the panels of a figure."""
     alt: str = ""
     """What the chart shows, in words, for the page."""
 
     @property
     def shown(self) -> "Chart":
-        """The chart at its initial choices: what is drawn on paper."""
+        """The chart at its initial choices, which a figure shows."""
         chosen = {select.id: select.initial for select in self.selects}.items()
         panels = [
             dataclasses.replace(
@@ -178,7 +177,7 @@ class Chart:
         return self.groups[series.group].line if series.line is None else series.line
 
     def label_of(self, series: Series) -> str:
-        """The name of a series, as far as its group and detail make it."""
+        """A series' name: its group and its detail."""
         group = self.groups[series.group].label
         return f"{group}, {series.detail}" if series.detail else group
 
@@ -186,7 +185,7 @@ class Chart:
 # --- Files ---------------------------------------------------------------------------------------
 
 POINTS = 400
-"""A line with more points is thinned out to about so many in a file."""
+"""`write` thins a line with more points to about this many."""
 
 
 def write(chart: Chart, stem: Path) -> Path:
@@ -208,7 +207,7 @@ def write(chart: Chart, stem: Path) -> Path:
 
 
 def read(path: Path, *, title: str = "", alt: str = "") -> Chart:
-    """The chart in a file that `write` made, or `InputError`; the words around it are not there."""
+    """The chart in a file that `write` made, or `InputError`; it holds no title or alt text."""
     document = read_json(path)
     groups: dict[str, Style] = {}
     with as_input_error(path):
@@ -245,7 +244,7 @@ def _series_document(chart: Chart, series: Series) -> dict[str, Any]:
 
 
 def _series(line: Mapping[str, Any], groups: dict[str, Style]) -> Series:
-    """The series of a file; adds to `groups` the one that it belongs to.
+    """One series of a file; adds its group to `groups`.
 
     A rule at several sizes |A| is one group.
     """

@@ -3,9 +3,8 @@
     styles = agent_styles(("dqn", "rdq", "rdq-beta-0.1"))
     styles["rdq-beta-0.1"].label                             # "RDQ (β = 0.1)"
 
-One name and one colour per rule and agent, in every figure and on the page. The colours are Okabe
-and Ito's, and of variants some of Tol's, which readers with colour-vision deficiencies can tell
-apart.
+A rule or agent has one name and one colour, in every figure and on the page. The colours are Okabe
+and Ito's, and for variants also Tol's: readers with colour-vision deficiencies can tell them apart.
 """
 
 import re
@@ -36,7 +35,7 @@ SPARE_COLOURS = ("#000000", "#8C564B", "#7F7F00", "#5E3C99", "#A6611A")
 """For names the project does not know, such as a reader's own rule."""
 
 VARIANT_COLOURS = ("#009E73", "#CC79A7", "#882255", "#117733", "#AA4499")
-"""For variants of an agent, whose own colour is its alone."""
+"""For variants of an agent; none has an agent's own colour."""
 
 ON_WHITE = {
     "#56b4e9": "#4897c4",
@@ -54,10 +53,10 @@ ON_BLACK = {
     "#882255": "#ffd0d8",
     "#8c564b": "#8f5b50",
 }
-"""The page's colours for those that have too little contrast on its ground: at least 3 : 1."""
+"""The page's replacements for colours with a contrast below 3 : 1 on its white or black ground."""
 
 LINES = ("-", "--", ":", "-.")
-"""Line styles in the order in which they are used: solid, dashed, dotted, both."""
+"""Line styles in order of use: solid, dashed, dotted, dash-dotted."""
 
 
 class Style(NamedTuple):
@@ -65,13 +64,13 @@ class Style(NamedTuple):
 
     label: str
     colour: str
-    """``#rrggbb``, for white paper."""
+    """``#rrggbb``, for a white ground."""
     line: str = "-"
     """One of `LINES`."""
 
 
 class _Name(NamedTuple):
-    """A rule or agent by its parts, which results on disk have as one string."""
+    """The parts of a rule's or agent's name, which is one string on disk."""
 
     family: str
     """The rule or agent without what follows."""
@@ -99,8 +98,8 @@ def agent_styles(agents: Sequence[str]) -> dict[str, Style]:
 def rule_styles(rules: Sequence[str]) -> dict[str, Style]:
     """The style of each rule. It does not depend on the order of `rules`: files do not keep one.
 
-    ``soft_rdq-beta-0.001`` is a variant of Soft RDQ: its colour, another line. A rule of the
-    reader's own keeps its name.
+    ``soft_rdq-beta-0.001`` has Soft RDQ's colour and another line style. A rule of the reader's own
+    keeps its name.
     """
     ordered = []
     for rule in rules:
@@ -111,7 +110,7 @@ def rule_styles(rules: Sequence[str]) -> dict[str, Style]:
             ordered.append((rule, 0.0, "", rule))
     names = {rule: _Name(family, "", beta) for family, _, beta, rule in sorted(ordered)}
     styles = _styles(names, RULES, SPARE_COLOURS)
-    for rule in ("bc_qvmax", "expected_sarsa"):  # one coincides with Q-learning, one has its colour
+    for rule in ("bc_qvmax", "expected_sarsa"):  # same curve or colour as Q-learning
         if {rule, "q_learning"} <= styles.keys():
             styles[rule] = styles[rule]._replace(line="--")
     return {rule: styles[rule] for rule in rules}

@@ -37,8 +37,8 @@ def paired_permutation_test(
 
     If x and y differ in name only, every difference x_i − y_i is as likely with the other sign. p
     is the share of sign patterns whose mean is at least as far from 0 as the observed one. All 2ⁿ
-    patterns are tried if they are at most `permutations`; otherwise that many drawn ones, and the
-    observed one.
+    patterns are tried if they are at most `permutations`; otherwise the observed one and that many
+    random ones.
     """
     d = np.asarray(x, np.float64) - np.asarray(y, np.float64)
     n = len(d)
@@ -71,8 +71,8 @@ class Equivalence(NamedTuple):
 def equivalence(x: np.ndarray, y: np.ndarray, margin: float, alpha: float = 0.05) -> Equivalence:
     """Whether two means differ by less than `margin` (Schuirmann, 1987), with Welch's error.
 
-    Absence of a significant difference is no evidence of equality, least of all with few seeds;
-    here "the means differ" is what has to be rejected. `margin` must be chosen without seeing the
+    Absence of a significant difference is no evidence of equality, least of all with few seeds. So
+    "the means differ by `margin` or more" has to be rejected. Choose `margin` without seeing the
     samples.
     """
     mean, error, freedom = welch_difference(x, y)

@@ -13,7 +13,7 @@ import numpy as np
 class Interval(NamedTuple):
     """An estimate and its confidence interval (95 % unless said otherwise).
 
-    The bounds are NaN where they cannot be known.
+    The bounds are NaN if there are fewer than two runs, or if a run diverged.
     """
 
     mean: float
@@ -62,7 +62,7 @@ def mean_interval(samples: np.ndarray) -> Interval:
 
 
 def band(curves: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(mean, low, high), each ``[points]``, of curves ``[seeds, points]``; as `mean_interval`."""
+    """(mean, low, high), each ``[points]``, of curves ``[seeds, points]``; see `mean_interval`."""
     intervals = [mean_interval(column) for column in curves.T]
     mean, low, high, _ = (np.array(column) for column in zip(*intervals, strict=True))
     return mean, low, high

@@ -3,7 +3,7 @@
 The measures are those of Agarwal et al. (2021), "Deep Reinforcement Learning at the Edge of the
 Statistical Precipice"; their software is rliable. A *stratum* is one game's runs: ``[seeds]``, or
 ``[seeds, points]`` for curves. The bootstrap resamples seeds within each game and never games, so
-an interval speaks of other seeds of the same games.
+an interval is about other seeds of the same games.
 
     rng = np.random.default_rng(0)
     bootstrap([breakout, seaquest], pooled(iqm), rng)           # IQM of all runs, 95 % interval

@@ -27,12 +27,12 @@ def minimum_norm(
     hard: Limit = ops.hard_rdq_limit,
     dueling: Limit = ops.dueling_q_limit,
 ) -> Check:
-    """Hard RDQ can only end at V = (Σ_a q_* + c)/(|A|+1), c = V_0 − Σ_a A_0: nearest to its start.
+    """Hard RDQ ends nearest to its start: V = (Σ_a q_* + c)/(|A|+1) with c = V_0 − Σ_a A_0.
 
     From zero that is the decomposition of q_* of minimum norm, with V = Σ_a A (eq. 15). It is
     checked against the pseudo-inverse of X. Dueling ends at the nearest point too, of *its* set of
     solutions: V = mean_a q_* (not v_*), and from zero its squared norm is V²/(|A|+1) larger. Both
-    need b(a|s) > 0 everywhere, and both say where Q → q_* leads, not that Q → q_*.
+    need b(a|s) > 0 everywhere, and both assume that Q → q_*.
     """
     mdp, b = problem.mdp, problem.behaviour
     q = optimum(mdp).q
@@ -66,8 +66,8 @@ def soft_rdq_fixed_point(
 ) -> Check:
     """Soft RDQ has one fixed point for each ρ = β/α; its bias; stationarity of the penalised loss.
 
-    It satisfies V = Σ_a A, is a stationary point of ½ Σ_a b(a) (target − V − A)² plus ρ times the
-    penalty (eq. 12) with the target held, and with w = ρ/(ρ+b) and c < 1 the modulus,
+    It satisfies V = Σ_a A. It is a stationary point of ½ Σ_a b(a) (target − V − A)² plus ρ times
+    the penalty (eq. 12), with the target held. With w = ρ/(ρ+b) and c < 1 the modulus,
 
         ‖q − q_*‖ ≤ ‖w (q_* − Σ_a q_*/(|A|+1))‖ / (1 − c) → 0   as ρ → 0.
 
@@ -104,7 +104,7 @@ def kappas(num_actions: int) -> dict[str, float]:
 
 
 def av_on_policy_stable(problem: Problem, *, target: Floats | None = None) -> Check:
-    """On-policy, the expected AV update is stable: −G = −X Xᵀ W (I − γ P E_b) only damps errors.
+    """On-policy, the expected AV update is stable: G = X Xᵀ W (I − γ P E_b) damps all errors.
 
     That needs the target policy to be b, and states to be updated as often as b visits them:
     γ d P_b ≤ d, as for a stationary d, or here for the discounted d of uniform restarts. Then
@@ -150,11 +150,11 @@ def ring_slowest(num_states: int, num_actions: int, discount: float, kappa: floa
 
 
 def av_off_policy_unstable(*, num_states: int = 12) -> Check:
-    """Off-policy, they can diverge: on a ring with uniform behaviour, from values within 0.01 of 0.
+    """Off-policy, AV rules can diverge: on a ring, with uniform behaviour, from |Q| ≤ 0.01.
 
     The expected update of Dueling and of Hard RDQ is unstable at q_* for *every* step size: their
-    generators have an eigenvalue with negative real part, here against the closed form for a
-    circulant. Q-learning and BC-QVMAX are stable on the same problem. Not in the paper.
+    generators have an eigenvalue with negative real part, equal to the closed form `ring_slowest`.
+    Q-learning and BC-QVMAX are stable on the same problem. Not in the paper.
     """
     num_actions = 18
     mdp = ring(num_states, num_actions)

@@ -8,13 +8,13 @@ step size α moves its tables by
     QV family                    (ΔQ, ΔV) = α (d b (H_q − Q), d (H_v − V)),   H its joint operator
     AV family                    (ΔV, ΔA) = α d (H − (V, A)),                 H its operator
 
-exactly, but for two rules, whose V learns from the Q that the same transition has just changed.
-`interleaving` is what that adds; it is of second order in α, and 0 for a rule that updates both at
-once. QVMAX sees the new Q only where S' = S. BC-QVMAX always does, and the mean of a max is not the
-max of the mean: its V is pushed up wherever the target of a greedy action is random.
+exactly, except for QVMAX and BC-QVMAX: their V learns from the Q that the same transition has just
+changed. `interleaving` computes what that adds, which is of second order in α. QVMAX sees the new Q
+only where S' = S. BC-QVMAX always does, and the mean of a max is not the max of the mean: its V is
+pushed up wherever the target of a greedy action is random.
 
 Near its fixed point the greedy policy no longer changes and the expected update is affine,
-y ← y + α (c − G y), so errors shrink by I − α G. `generator` is G, on the values that are
+y ← y + α (c − G y), so errors shrink by I − α G. `generator` gives G, on the values that are
 visited; `rate` its slowest mode. On the paper's 4-state MDP with n actions (d = 1/4, b = 1/n) the
 slowest mode of G is, in closed form,
 
@@ -26,9 +26,8 @@ slowest mode of G is, in closed form,
 
 The error common to all values is the slow one, because bootstrapping undoes all but 1−γ of each
 correction. One table corrects each of n entries once in n visits. A learned V corrects it at every
-visit, so QV-learning and AV-learning are n times faster (n+1 for Hard RDQ) until 1/n is slower than
-1−γ. BC-QVMAX has to pass the error through V *and* through Q, and ends up slower than Q-learning,
-by about n/(n+1).
+visit, so QV-learning and AV-learning are n times faster (n+1 for Hard RDQ) while 1/n > 1−γ.
+BC-QVMAX has to pass the error through V *and* through Q: its rate is about n/(n+1) of Q-learning's.
 """
 
 import functools
@@ -69,18 +68,18 @@ def expected_update(
     if name not in TABLES:
         raise unknown_name("rule", name, TABLES)
     mdp, b = problem.mdp, problem.behaviour
-    rate = step_size * problem.visits
+    step = step_size * problem.visits
     if TABLES[name] is VTable:
-        return VTable(rate * (ops.T_pi(mdp, b, tables.v) - tables.v))
+        return VTable(step * (ops.T_pi(mdp, b, tables.v) - tables.v))
     if TABLES[name] is QTable:
         on_policy = name == "expected_sarsa"
         target = ops.T_pi(mdp, b, tables.q) if on_policy else ops.T(mdp, tables.q, expect)
-        return QTable(rate[:, None] * b * (target - tables.q))
+        return QTable(step[:, None] * b * (target - tables.q))
     options = {"ratio": beta / step_size} if name == "soft_rdq" else {}
     new = getattr(ops, name)(mdp, b, tables, expect, **options)
     if TABLES[name] is AVTables:
-        return AVTables(v=rate * (new.v - tables.v), adv=rate[:, None] * (new.adv - tables.adv))
-    return QVTables(q=rate[:, None] * b * (new.q - tables.q), v=rate * (new.v - tables.v))
+        return AVTables(v=step * (new.v - tables.v), adv=step[:, None] * (new.adv - tables.adv))
+    return QVTables(q=step[:, None] * b * (new.q - tables.q), v=step * (new.v - tables.v))
 
 
 def interleaving(name: str, problem: Problem, tables: Any, step_size: float) -> Floats:
@@ -101,7 +100,7 @@ def interleaving(name: str, problem: Problem, tables: Any, step_size: float) -> 
 
 
 def read_out(name: str, tables: Any) -> Floats:
-    """What the rule `name` is judged by: Q, or V for TD(0). Any axes may stand in front."""
+    """What the rule `name` is judged by: Q, or V for TD(0). Leading axes are allowed."""
     if TABLES[name] is AVTables:
         return ops.read_out(AVTables(*tables), centred=name == "dueling_q")
     return np.asarray(tables[0])
@@ -126,7 +125,7 @@ def random_tables(name: str, problem: Problem, rng: np.random.Generator) -> Any:
 # --- Rates ---------------------------------------------------------------------------------------
 
 CENTRED = {"dueling_q": True, "hard_rdq": False}
-"""The AV rules whose expected update is a map of Q alone; (V, A) adds only what never changes."""
+"""The AV rules whose expected update of Q depends on Q alone: whether they subtract mean(A)."""
 
 
 class Rate(NamedTuple):
@@ -135,11 +134,11 @@ class Rate(NamedTuple):
     slowest: float
     """The smallest real part of an eigenvalue of G; unstable for every step size if negative."""
     radius: float
-    """The spectral radius of I − α G: what the error shrinks by in one step, in the end."""
+    """The spectral radius of I − α G: the factor by which errors shrink per step, in the end."""
 
     @property
     def steps_per_fold(self) -> float:
-        """Steps in which the slowest error shrinks by e; ∞ if it does not."""
+        """Steps in which the slowest error shrinks by a factor e; ∞ if it does not."""
         return float(-1 / np.log(self.radius)) if 0 < self.radius < 1 else np.inf
 
 
@@ -158,7 +157,7 @@ def fixed_point(name: str, problem: Problem, *, ratio: float = 0.0) -> QVTables:
 def generator(name: str, problem: Problem, *, ratio: float = 0.0) -> Floats:
     """G ``[N, N]`` of the rule `name`, restricted to the values that are ever updated.
 
-    N counts Q for Q-learning, Dueling and Hard RDQ, (Q, V) for the QV family, (V, A) for Soft RDQ.
+    The values are (Q, V) for the QV family, (V, A) for Soft RDQ, V for TD(0), Q for the rest.
     Among equally good actions the greedy policy takes the first. Without a penalty Soft RDQ is Hard
     RDQ.
     """
@@ -183,7 +182,7 @@ def rate(name: str, problem: Problem, step_size: float, *, beta: float = 0.0) ->
 def _flat_update(
     name: str, problem: Problem, vector: Floats, *, expect: Expectation, ratio: float
 ) -> Floats:
-    """The expected update per unit of α, flattened, at the tables that `vector` flattens."""
+    """The expected update per unit of α, flattened, at tables given flattened as `vector`."""
     if name in CENTRED:
         q = vector.reshape(problem.mdp.r.shape)
         start = ops.dueling_q_limit(q)  # any decomposition of q will do

@@ -1,6 +1,6 @@
 """The claims about QV-learning, QVMAX and BC-QVMAX (section 3 of the paper).
 
-Each check takes the operator or rule under test as a keyword, so that a wrong one can be fed to it.
+Each check takes the operator or rule under test as a keyword, so that tests can pass a wrong one.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,14 +26,14 @@ def qv_contraction(
 ) -> Check:
     """Theorem 1: H y = b + A y, ‖A‖_max = γ, H contracts by γ, its fixed point is (q_b, v_b).
 
-    ‖·‖_max is the norm that the max norm induces on matrices, the largest absolute row sum; that
-    each row is γ times a distribution needs P to be stochastic, so terminal states are absorbing.
+    ‖·‖_max is the norm that the max norm induces on matrices, the largest absolute row sum. Each
+    row of A is γ times a distribution, because terminal states are absorbing.
     """
     mdp, b = problem.mdp, problem.behaviour
     values, matrix = evaluate(mdp, b), affine(mdp, b)
     scale = _scale(values)
     pairs = mdp.r.size
-    y = next(_draws(problem))
+    y = next(_random_tables(problem))
     solution = np.linalg.solve(np.eye(matrix.b.size) - matrix.A, matrix.b)
     radius = np.abs(np.linalg.eigvals(matrix.A[pairs:, pairs:])).max()
     return conclude(
@@ -54,7 +54,7 @@ def qvmax_fixed_point(problem: Problem, *, operator: JointOperator = ops.qvmax) 
 
     The paper shows "only if". "If" holds as well, and both follow from an equality that is checked
     here: the distance by which H moves (q_*, v_*) is the largest shortfall v_* − E_b q_*. So b must
-    take none but greedy actions, everywhere, whether or not the state is ever visited.
+    be greedy in every state, visited or not.
     """
     mdp = problem.mdp
     best = optimum(mdp)
@@ -78,7 +78,7 @@ class Bias(NamedTuple):
     """Where QVMAX ends up under a behaviour, and how far off that is."""
 
     epsilon: float
-    """How much of the behaviour is not greedy."""
+    """The weight of b in the behaviour; the rest is greedy."""
     shortfall: float
     """max_s v_*(s) − (E_b q_*)(s): how far b is from greedy, in value."""
     bias: float
@@ -108,8 +108,8 @@ def qvmax_bias(
         γ P g ≤ q_* − q ≤ γ ‖g‖ / (1 − γ²)    and    v_b ≤ v ≤ v_*
 
     and v is the optimal value of the problem in which b takes every other action. So q is unbiased
-    iff γ P g = 0, which can be although g ≠ 0: where γ = 0, or where b errs only in states that
-    nothing leads to.
+    iff γ P g = 0. That can hold with g ≠ 0: if γ = 0, or if b errs only in states that nothing
+    leads to.
     """
     mdp = problem.mdp
     best = optimum(mdp)
@@ -135,15 +135,15 @@ def qvmax_bias(
 def bc_qvmax_fixed_point(problem: Problem, *, operator: JointOperator = ops.bc_qvmax) -> Check:
     """Proposition 2: (q_*, v_*) is the unique fixed point of BC-QVMAX, and iterates reach it.
 
-    The joint operator itself does *not* contract in the max norm: v ← E q only never expands, and
-    raising q by a constant shows that 1 is attained. Two applications contract by γ (one, by √γ, in
-    the norm max(‖q‖, √γ ‖v‖)), which is what the paper's unrolling uses.
+    The joint operator itself does *not* contract in the max norm: raising q by a constant raises
+    v ← E q by as much. Two applications contract by γ, which the paper's unrolling uses. (One
+    contracts by √γ in the norm max(‖q‖, √γ ‖v‖).)
     """
     mdp, b = problem.mdp, problem.behaviour
     best = optimum(mdp)
     scale = _scale(best)
     twice = lambda mdp, b, y: operator(mdp, b, operator(mdp, b, y))
-    y = next(_draws(problem))
+    y = next(_random_tables(problem))
     raised = ops.distance(operator(mdp, b, QVTables(y.q + 1, y.v)), operator(mdp, b, y))
     start = ops.distance(y, best)
     for _ in range(10):
@@ -162,10 +162,10 @@ def bc_qvmax_fixed_point(problem: Problem, *, operator: JointOperator = ops.bc_q
 def dependence(problem: Problem, operator: JointOperator) -> Floats:
     """Who bootstraps from whom ``[2, 2]``: how much the new (q, v) depends on the old (q, v).
 
-    The blocks of ∂H/∂(q, v) at random values, as induced max norms; exact, not differenced.
+    These are the induced max norms of the blocks of ∂H/∂(q, v), at random values.
     """
     mdp, pairs = problem.mdp, problem.mdp.r.size
-    y = next(_draws(problem))
+    y = next(_random_tables(problem))
     policy = np.eye(mdp.num_actions)[y.q.argmax(axis=1)]
     image = lambda vector: ops.joint(
         operator(mdp, problem.behaviour, ops.split(mdp, vector), lambda q: E_pi(policy, q))
@@ -204,7 +204,7 @@ def _scale(values: QVTables) -> float:
     return float(max(1.0, np.abs(values.q).max()))
 
 
-def _draws(problem: Problem) -> Iterator[QVTables]:
+def _random_tables(problem: Problem) -> Iterator[QVTables]:
     rng = np.random.default_rng([problem.seed, 3])
     while True:
         yield QVTables(
@@ -215,10 +215,10 @@ def _draws(problem: Problem) -> Iterator[QVTables]:
 def _contracts(problem: Problem, what: str, operator: JointOperator, modulus: float) -> Evidence:
     """‖H x − H y‖ ≤ modulus ‖x − y‖ on sampled pairs, and on pairs that differ by a constant."""
     mdp, b = problem.mdp, problem.behaviour
-    draws = _draws(problem)
+    tables = _random_tables(problem)
     ratios = []
     for _ in range(4):
-        x, y = next(draws), next(draws)
+        x, y = next(tables), next(tables)
         for other in (y, QVTables(x.q + 1.0, x.v + 1.0)):
             moved = ops.distance(operator(mdp, b, x), operator(mdp, b, other))
             ratios.append(moved / ops.distance(x, other))

@@ -35,7 +35,7 @@ class Claim(NamedTuple):
     once: bool = False
     """Whether it is about an MDP of its own; `function` then takes no problem."""
     paper: str | None = None
-    """What the paper says in its place, where that is not quite right."""
+    """What the paper says instead, if the claim corrects it."""
 
     def check(self, problem: Problem | None = None) -> Check:
         """The claim, checked on `problem`."""
@@ -171,15 +171,15 @@ def _checked(
     try:
         with _single_threaded():
             parts = [seeds[i : i + 20] for i in range(0, len(seeds), 20)]
-            jobs = [pool.submit(_check_seeds, part, names) for part in parts]
-        for job in as_completed(jobs):
-            yield from job.result()
+            futures = [pool.submit(_check_seeds, part, names) for part in parts]
+        for future in as_completed(futures):
+            yield from future.result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _leave_with_parent() -> None:
-    """Ends a worker process when the process that started it has ended, however it did."""
+    """Ends a worker process when the process that started it has ended, even if killed."""
 
     def wait() -> None:
         multiprocessing.parent_process().join()  # type: ignore[union-attr]

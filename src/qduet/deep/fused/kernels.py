@@ -1,20 +1,20 @@
-"""Kernels for NVIDIA GPUs that keep in registers what XLA writes to memory and reads back.
+"""Kernels for NVIDIA GPUs that keep in registers what XLA would write to memory and read back.
 
-With many runs an update is bound by memory traffic, not by arithmetic. Each of these is a step of
-training that moves only what must be moved:
+With many runs an update is bound by memory traffic, not by arithmetic. Each kernel is one step of
+the update, and moves only what must be moved:
 
     features       packed observations → the convolution's output; no patches in memory
     conv_gradient  its gradient, again straight from the packed bits
     hidden_update  a hidden layer's gradient xᵀ dz and Adam's step with it: the gradient is never
                    in memory, weights and moments are read once and written once
 
-They are written for one run; ``vmap`` adds the runs. `fused.network` holds the same steps in plain
-jax.numpy and chooses. Products of float32 are TF32 here, as XLA's own are by default on these GPUs.
-``interpret=True`` runs a kernel anywhere, slowly, for tests.
+They are written for one run; ``vmap`` adds the runs. `fused.network` holds the same steps in
+jax.numpy and chooses between the two. Products of float32 are TF32 here, as XLA's own are by
+default on these GPUs. ``interpret=True`` runs a kernel anywhere, slowly, for tests.
 
-The convolution is three products, one for each column dx of its filters. Their inputs (dy, c) are
-bits of row y + dy of channel c, which two bytes hold; the three products read three bits of them
-side by side. The bias is one more input, a 1 that only dx = 0 sees.
+The convolution is three products, one for each column of its filters. Input (dy, c) of a product is
+a bit of row y + dy of channel c. Two bytes hold that row, and the three products read three
+neighbouring bits of it. The bias is one more input, a 1 that only the product of column 0 sees.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,14 +35,14 @@ CELLS = SIDE * SIDE
 """Cells of the convolution's output, each with its filters."""
 
 PART = 2
-"""Observations whose part of the convolution's gradient one program computes."""
+"""Observations per GPU block in `conv_gradient`, which then adds the blocks' gradients."""
 
 T = TypeVar("T")
 Ref = Any
 
 
 def on_cuda(kernel: Callable[..., T], plain: Callable[..., T], *args: Any) -> T:
-    """`kernel` of `args` on an NVIDIA GPU, `plain` of them on any other device."""
+    """Calls `kernel` with `args` on an NVIDIA GPU, `plain` on any other device."""
     return jax.lax.platform_dependent(*args, cuda=kernel, default=plain)
 
 
@@ -55,7 +55,7 @@ def fits(*sizes: int) -> bool:
 
 
 def depth_of(num_channels: int) -> int:
-    """Inputs of one of the convolution's products, 3 C and the bias, up to a power of two."""
+    """Inputs of one of the convolution's products, 3 C and the bias, padded to a power of two."""
     return max(16, 1 << (KERNEL * num_channels).bit_length())
 
 
@@ -66,14 +66,15 @@ def _options(interpret: bool, warps: int) -> dict[str, Any]:
 
 
 def _divide(x: jax.Array, by: int) -> jax.Array:
-    """The quotient of x ≥ 0, for which rounding toward zero is the floor."""
+    """⌊x / by⌋ for x ≥ 0."""
     return jax.lax.div(x, jnp.full_like(x, by))
 
 
 def _rows(packed: Ref, cell: jax.Array, k: jax.Array, num_channels: int) -> jax.Array:
-    """What output `cell` sees of input `k`, which broadcast together: bit dx is for column dx.
+    """Input `k` of output `cell`: bit i is what the product of column i reads.
 
-    Cell 64 n + 8 y + x is of observation n; input C dy + c is row y + dy of channel c.
+    Cell 64 n + 8 y + x is (y, x) of observation n; input C dy + c is row y + dy of channel c. The
+    two arrays broadcast.
     """
     dy = _divide(k, num_channels)
     first = BOARD * (k - num_channels * dy) + ROW * (dy + ((cell >> 3) & 7))
@@ -85,8 +86,8 @@ def _rows(packed: Ref, cell: jax.Array, k: jax.Array, num_channels: int) -> jax.
     return jnp.where(is_bias, -1, row) >> ((first & 7) + (cell & 7))
 
 
-def _bit(rows: jax.Array, dx: int) -> jax.Array:
-    return jnp.where((rows >> dx) & 1 == 1, 1.0, 0.0)
+def _bit(rows: jax.Array, column: int) -> jax.Array:
+    return jnp.where((rows >> column) & 1 == 1, 1.0, 0.0)
 
 
 def _dot(a: jax.Array, b: jax.Array, over: tuple[int, int]) -> jax.Array:
@@ -107,12 +108,12 @@ def features(packed: jax.Array, w: jax.Array, *, interpret: bool = False) -> jax
         row = k + 2 * num_channels * _divide(k, num_channels)
         filters = jnp.broadcast_to(jnp.arange(num_filters)[None], (depth, num_filters))
         total = jnp.zeros((size, num_filters), jnp.float32)
-        for dx in range(KERNEL):
-            seen = KERNEL * num_channels + (dx == 0)
-            at = jnp.broadcast_to((row + num_channels * dx)[:, None], filters.shape)
-            mask = jnp.broadcast_to((k < seen)[:, None], filters.shape)
-            w_dx = triton.load(w.at[at, filters], mask=mask, other=0.0)
-            total += _dot(_bit(rows, dx), w_dx, (1, 0))
+        for column in range(KERNEL):
+            num_inputs = KERNEL * num_channels + (column == 0)
+            at = jnp.broadcast_to((row + num_channels * column)[:, None], filters.shape)
+            mask = jnp.broadcast_to((k < num_inputs)[:, None], filters.shape)
+            w_column = triton.load(w.at[at, filters], mask=mask, other=0.0)
+            total += _dot(_bit(rows, column), w_column, (1, 0))
         out[...] = jnp.where(total < 0, 0.0, total)  # NaN stays, which a GPU's max would hide
 
     out = pl.pallas_call(
@@ -133,9 +134,9 @@ def features(packed: jax.Array, w: jax.Array, *, interpret: bool = False) -> jax
 def conv_gradient(
     packed: jax.Array, x: jax.Array, dx: Sequence[jax.Array], *, interpret: bool = False
 ) -> jax.Array:
-    """``[9 C + 1, 16]``: the gradient of `features`' w, given that of its output ``[n, 1024]``.
+    """``[9 C + 1, 16]``: the gradient with respect to the `w` of `features`.
 
-    `x` is that output, `dx` are parts of its gradient that add up.
+    `x` is the output of `features` ``[n, 1024]``; the `dx` add up to the gradient at that output.
     """
     n, num_filters = len(packed), x.shape[1] // CELLS
     num_channels = packed.shape[1] * 8 // BOARD
@@ -191,7 +192,7 @@ def hidden_update(
     inputs, tile = x.shape[1], 16
 
     def kernel(x: Ref, dz: Ref, rate: Ref, p: Ref, m: Ref, v: Ref, *out: Ref) -> None:
-        @pl.when(rate[2] != 0)
+        @pl.when(rate[2] != 0)  # used
         def _() -> None:
             gradient = _dot(x[...], dz[...], (0, 0))
             old = Slot(p[...], m[...], v[...])

@@ -4,8 +4,8 @@
     advantages(params, packed)               # A [|A|] of one packed observation
     update(loss, params, moments, packed, …) # one step of Adam, with the loss before it
 
-All are written for one run; ``vmap`` adds the runs. Heads and loss are differentiated by JAX. The
-layers below are differentiated by hand, in four steps:
+All are written for one run; ``vmap`` adds the runs. JAX differentiates the heads and the loss. The
+other layers are differentiated by hand, in four steps:
 
     x = features(packed, conv)                                       # [n, 1024]
     dx = input_gradient(dz, w)                                       # for each stream
@@ -101,7 +101,7 @@ def update(
 
 
 def _with_shared_bias(gradient: Layer, shared: jax.Array) -> Layer:
-    """The advantage head's gradient, with the sum over actions for every bias if they share one.
+    """The advantage head's gradient; if the actions share a bias, each gets the sum over actions.
 
     The biases of such a head start equal (`Agent.has_shared_bias`), so they remain equal: nothing
     else needs to know that they are one parameter.
@@ -132,7 +132,7 @@ def _bits(packed: jax.Array) -> jax.Array:
 
 
 def conv_gradient(packed: jax.Array, x: jax.Array, dx: Sequence[jax.Array], conv: Layer) -> Layer:
-    """The convolution's gradient, given its features `x` and their gradient ``[n, 1024]``.
+    """The convolution's gradient, given its features `x` ``[n, 1024]`` and their gradient.
 
     That gradient is the sum of the parts `dx`, one from each stream.
     """
@@ -162,11 +162,11 @@ def _depending_on(dx: Sequence[jax.Array], rate: Rate) -> Rate:
     """The same rate, computed so that XLA's CPU compiler takes it for a result of `dx`.
 
     The compiler then knows that the weights have been read when Adam writes them, and writes in
-    place. Otherwise it copies the weights in each update. (0 · ∞ is no 0, but a run whose gradient
+    place. Otherwise it copies the weights in each update. (0 · ∞ is NaN, but a run whose gradient
     overflows is lost in any case.)
     """
-    nothing = lambda dx: 0.0 * sum(part[0, 0] for part in dx)
-    plain = lambda dx, rate: rate._replace(scale=rate.scale + nothing(dx))
+    zero_of = lambda dx: 0.0 * sum(part[0, 0] for part in dx)
+    plain = lambda dx, rate: rate._replace(scale=rate.scale + zero_of(dx))
     return kernels.on_cuda(lambda dx, rate: rate, plain, tuple(dx), rate)
 
 

@@ -5,12 +5,12 @@
 A step of a game is hundreds of operations on single numbers and on arrays of ten. XLA makes some
 twenty kernels of them, one waiting for the other, and each takes longer to start than to compute.
 Here the function is traced once and then computed element by element, so that only scalars are
-left, of which Pallas makes one kernel. ``vmap`` gives every run a program of its own.
+left. Pallas makes one kernel of them. ``vmap`` gives every run a GPU block of its own.
 
-The function may use elementwise operations and what moves, repeats or reduces elements by a fixed
-pattern: slices, stacking, reshaping, sums, ``any``, ``argmax``. A function with other operations
-(loops, indexing by a value) cannot be a kernel, and `as_kernel` leaves it to XLA. A GPU's max and
-min of NaN and a number is the number; everything else is as XLA has it.
+The function may use elementwise operations and those that move, repeat or reduce elements in a
+fixed pattern: slices, stacking, reshaping, sums, ``any``, ``argmax``. A function with other
+operations (loops, indexing by a value) cannot be a kernel, and `as_kernel` leaves it to XLA. One
+result differs from XLA's: a GPU's max or min of NaN and a number is the number.
 """
 
 import functools
@@ -64,7 +64,7 @@ def as_kernel(function: Callable[..., T], *, interpret: bool = False) -> Callabl
 
 
 def _consts(traced: Any, closed_over: list[Elements]) -> list[Elements]:
-    """The elements of all constants of a traced function; of tracers, those in `closed_over`."""
+    """The elements of a traced function's constants; tracers have theirs in `closed_over`."""
     rest = iter(closed_over)
     is_known = lambda x: not isinstance(x, jax.core.Tracer)
     return [_known(x) if is_known(x) else next(rest) for x in traced.consts]
@@ -106,7 +106,7 @@ def _applied(eqn: Any, args: list[Elements]) -> list[Elements]:
     if name in _MOVES:
         return [_MOVES[name](args, shapes[0], eqn.params)]
     if (name in _FOLDS or name == "argmax") and not args[0].size:
-        raise _Irregular(f"{name} of nothing")
+        raise _Irregular(f"{name} of no elements")
     if name in _FOLDS:
         return [_reduced(_FOLDS[name], args[0], eqn.params["axes"])]
     if name == "argmax":
@@ -114,13 +114,13 @@ def _applied(eqn: Any, args: list[Elements]) -> list[Elements]:
         return [_argmax(np.moveaxis(args[0], axis, -1), eqn.params["index_dtype"])]
     if name not in _ELEMENTWISE and name not in _SHIFTS:
         raise _Irregular(f"{name} is no operation on single elements")
-    apply = _shifted if name in _SHIFTS else _bound
+    apply = _shifted if name in _SHIFTS else _on_scalars
     args = [np.broadcast_to(arg, shapes[0]) for arg in args]
     return [_filled(shapes[0], lambda at: apply(eqn, *(arg[at] for arg in args)))]
 
 
-def _bound(eqn: Any, *args: Any) -> Any:
-    """An operation on scalars, at once if they are known."""
+def _on_scalars(eqn: Any, *args: Any) -> Any:
+    """The result of one operation on scalars, computed now if they are known."""
     if any(isinstance(arg, jax.core.Tracer) for arg in args):
         return eqn.primitive.bind(*args, **eqn.params)
     with jax.ensure_compile_time_eval():
@@ -128,17 +128,17 @@ def _bound(eqn: Any, *args: Any) -> Any:
 
 
 def _shifted(eqn: Any, x: Any, by: Any) -> Any:
-    """A shift as XLA defines it: by a negative number, or by all bits and more, it leaves 0.
+    """A shift as XLA defines it: by a negative number, or by all bits or more, it leaves 0.
 
-    For Triton such a shift has no meaning. An arithmetic shift to the right leaves the sign.
+    Triton does not define such a shift. An arithmetic shift to the right leaves the sign.
     """
     width = jnp.iinfo(x.dtype).bits
     if not isinstance(by, jax.core.Tracer) and 0 <= by < width:
-        return _bound(eqn, x, by)
+        return _on_scalars(eqn, x, by)
     inside = (by >= 0) & (by < width)
     if eqn.primitive.name == "shift_right_arithmetic":
-        return _bound(eqn, x, jnp.where(inside, by, width - 1).astype(x.dtype))
-    return jnp.where(inside, _bound(eqn, x, by), jnp.zeros((), x.dtype))
+        return _on_scalars(eqn, x, jnp.where(inside, by, width - 1).astype(x.dtype))
+    return jnp.where(inside, _on_scalars(eqn, x, by), jnp.zeros((), x.dtype))
 
 
 def _reduced(combine: Callable[[Any, Any], Any], x: Elements, axes: Sequence[int]) -> Elements:
@@ -172,7 +172,7 @@ def _broadcast(args: list[Elements], shape: tuple[int, ...], params: dict[str, A
 
 def _pad(args: list[Elements], shape: tuple[int, ...], params: dict[str, Any]) -> Elements:
     if any(min(low, high) < 0 for low, high, _ in params["padding_config"]):
-        raise _Irregular("pad by less than nothing")
+        raise _Irregular("pad by a negative number")
     out = _filled(shape, lambda at: args[1][()])
     inside = tuple(
         slice(low, low + size * (between + 1) - between, between + 1)
