@@ -316,3 +316,8 @@ def test_compare_collects_and_summarises(tmp_path):
     assert [(pair.x, pair.y) for pair in found.pairs] == [("dqn@second", "rdq")]
     assert found.agents == summarise(gather(a, f"second={b}", at=10), FAST).agents
     assert any(note.startswith("Fewer than 10 seeds") for note in found.notes)
+
+
+def test_nothing_to_compare_is_said():
+    with pytest.raises(InputError, match="none was given"):
+        compare()

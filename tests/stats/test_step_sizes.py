@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from qduet import stats
+from qduet import InputError, stats
 
 
 def test_auc_is_the_mean_of_the_points():
@@ -35,6 +35,8 @@ def test_best_difference_chooses_step_sizes_anew_in_every_resample():
     assert found.high == pytest.approx(high, abs=0.2)
     assert found.low < -4  # without seed 7, in a third of the resamples, x is far ahead
     assert np.isnan(stats.best_difference(x[:1], y[:1], rng).low)
+    with pytest.raises(InputError, match="of the same seeds"):
+        stats.best_difference(x[:5], y, rng)
 
 
 def test_best_difference_resamples_the_seeds_of_both_together():

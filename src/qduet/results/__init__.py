@@ -14,8 +14,10 @@ Each run is a row of arrays; a comparison is a tuple of summaries:
     compare("out/breakout", "out/seaquest").pairs         # per game and pair of agents
 """
 
+from qduet.results.by_game import Resampling
+from qduet.results.collect import METRICS
 from qduet.results.comparison import Summary, compare
 from qduet.results.runs import Runs, Scores
 from qduet.results.runs import load as load_runs
 
-__all__ = ["Runs", "Scores", "Summary", "compare", "load_runs"]
+__all__ = ["METRICS", "Resampling", "Runs", "Scores", "Summary", "compare", "load_runs"]

@@ -20,6 +20,7 @@ class Resampling(NamedTuple):
     """
 
     seed: int = 0
+    """Of the generator."""
     resamples: int = stats.RESAMPLES
     """Of each bootstrap."""
 

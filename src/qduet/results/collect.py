@@ -19,6 +19,7 @@ from qduet.results import published, runs
 from qduet.results.runs import Runs, Scores
 
 METRICS = runs.PUBLISHED + runs.DIAGNOSTICS
+"""The columns of ``evaluations.csv`` that agents can be compared by."""
 
 
 class Source(NamedTuple):

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qduet import stats
-from qduet.core.errors import unknown_name
+from qduet.core.errors import InputError, unknown_name
 from qduet.results import published
 from qduet.results.by_game import (
     AgentSummary,
@@ -178,6 +178,8 @@ def compare(
     by `metric` (one of `METRICS`) at step `at`, by default the last one that all runs have: in all
     pairs, or each with `baseline`.
     """
+    if not directories:
+        raise InputError("compare needs one or more directories of training runs; none was given")
     given = [source for directory in directories for source in sources(str(directory))]
     return summarise(collect(given, metric=metric, at=at), resampling, baseline=baseline)
 

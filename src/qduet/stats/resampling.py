@@ -32,6 +32,10 @@ class Estimate(NamedTuple):
     high: np.ndarray
     """The upper bound, likewise."""
 
+    def __str__(self) -> str:
+        value, low, high = (f"{x:.2f}" if np.ndim(x) == 0 else str(x) for x in self)
+        return f"{value} [{low}, {high}]".replace("-", "−")
+
 
 def bootstrap(
     strata: Sequence[np.ndarray],

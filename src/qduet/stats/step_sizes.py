@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from qduet.core.errors import InputError
 from qduet.stats.intervals import Interval, mean_interval
 from qduet.stats.resampling import RESAMPLES, Estimate
 
@@ -60,13 +61,15 @@ def held_out(aucs: np.ndarray) -> Choice | None:
 
 
 def best_difference(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> Estimate:
-    """How far the best AUC of x is above that of y; each is ``aucs[seeds, step_sizes]``.
+    """How far the best (least) AUC of x is above that of y; below zero, x is ahead.
 
-    With a 95 % percentile interval of the bootstrap over seeds, which x and y share. Every resample
+    x and y are ``aucs[seeds, step_sizes]``. With a 95 % percentile interval of the bootstrap over seeds, which x and y share. Every resample
     chooses its step sizes anew. An interval at step sizes chosen once would be too narrow: near the
     edge of stability a single run can move the choice, and by far more than the AUCs scatter.
     """
     n = len(x)
+    if len(y) != n:
+        raise InputError(f"x and y must be of the same seeds; they have {n} and {len(y)}")
     with np.errstate(invalid="ignore"):  # ∞ − ∞, where all step sizes of both diverge: NaN
         value = np.asarray(x.mean(axis=0).min() - y.mean(axis=0).min())
         if n < 2:

@@ -67,7 +67,7 @@ def show_published(name: str) -> Part:
         "Figure 6, as published",
         el("p", NOTHING_OF_OURS, class_="missing"),
         figure(name, chart),
-        source("qduet/data/published_scores.csv"),
+        source("qduet/results/data/published_scores.csv"),
     )
     return Part(html, {name: chart_data(chart)}, {})
 
