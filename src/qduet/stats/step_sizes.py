@@ -63,9 +63,10 @@ def held_out(aucs: np.ndarray) -> Choice | None:
 def best_difference(x: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> Estimate:
     """How far the best (least) AUC of x is above that of y; below zero, x is ahead.
 
-    x and y are ``aucs[seeds, step_sizes]``. With a 95 % percentile interval of the bootstrap over seeds, which x and y share. Every resample
-    chooses its step sizes anew. An interval at step sizes chosen once would be too narrow: near the
-    edge of stability a single run can move the choice, and by far more than the AUCs scatter.
+    x and y are ``aucs[seeds, step_sizes]``. With a 95 % percentile interval of the bootstrap over
+    seeds, which x and y share. Every resample chooses its step sizes anew. An interval at step
+    sizes chosen once would be too narrow: near the edge of stability a single run can move the
+    choice, and by far more than the AUCs scatter.
     """
     n = len(x)
     if len(y) != n:
