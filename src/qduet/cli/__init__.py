@@ -7,9 +7,7 @@ neither jax nor matplotlib. Bad input is an `InputError`: one line on standard e
 
 import argparse
 import contextlib
-import errno
 import importlib
-import io
 import os
 import sys
 import traceback
@@ -17,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import qduet
+from qduet.cli import streams
 from qduet.cli.interrupts import interrupts_raised_again
 from qduet.core.errors import InputError, out_of_memory, unknown_name
 
@@ -45,6 +44,11 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **options: Any) -> None:
         super().__init__(allow_abbrev=False, **options)  # --seed 3 is not --seeds 3
 
+    def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
+        if action.nargs in (None, "+") and arg_strings == ["--"]:  # --steps=--, which is no value
+            raise argparse.ArgumentError(action, "needs a value; '--' is none")
+        return super()._get_values(action, arg_strings)
+
     def error(self, message: str) -> NoReturn:
         """Prints `message` in one line and exits with code 2."""
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
@@ -65,16 +69,23 @@ def _command_parser(name: str) -> Parser:
 
 
 def _import(modules: Sequence[str]) -> None:
-    """Imports the user's modules, also from the current directory, as ``python -m`` does."""
+    """Imports the user's modules, also from the current directory.
+
+    That directory comes last: a random.py in it does not replace Python's own.
+    """
     if modules and os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
+        sys.path.append(os.getcwd())
     for name in modules:
         try:
             importlib.import_module(name)
-        except (ImportError, TypeError, ValueError) as error:
+        except (Exception, SystemExit) as error:
+            kind = (
+                "" if isinstance(error, ImportError | InputError) else type(error).__name__ + ": "
+            )
+            reason = kind + " ".join(str(error).split())
             raise InputError(
-                f"--import {name}: {error}; give a module's name as in Python (my_game for "
-                "my_game.py here)"
+                f"--import {name}: {reason}; give a module's name as in Python (my_game for "
+                f"my_game.py here), and try python -c 'import {name}'"
             ) from None
 
 
@@ -124,9 +135,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _discard_output()
         return 141
-    except OSError as error:
-        if error.errno not in (errno.ENAMETOOLONG, errno.ENOSPC):
-            raise
+    except OSError as error:  # a directory that cannot be read, a disk that is full
         _discard_output()
         return _refuse(top.command, str(error))
     except (MemoryError, RuntimeError) as error:
@@ -149,10 +158,7 @@ def _discard_output() -> None:
 
 def command() -> NoReturn:
     """Runs the command line of this process, and ends it."""
-    if sys.stdout is None:  # the caller has closed it
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-    if isinstance(sys.stdout, io.TextIOWrapper):  # γ and ± where the encoding is ASCII
-        sys.stdout.reconfigure(errors="replace")
+    streams.keep_open()
     with interrupts_raised_again():
         try:
             code = main()

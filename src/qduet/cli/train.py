@@ -9,6 +9,7 @@ from rich.console import Console
 
 from qduet.cli.live import Display, latest, table
 from qduet.cli.options import add_json, add_out, nonempty_path, print_json, real, whole
+from qduet.cli.streams import hangups_ignored
 from qduet.cli.tracking import tracker
 from qduet.core.errors import InputError
 from qduet.deep.agents import AGENTS, INITIALISATIONS, PROTOCOLS, Agent, ablations, make_agent
@@ -169,7 +170,11 @@ def run(args: argparse.Namespace) -> int:
     if used < len(chosen):
         share = f"{used} of {len(chosen)} devices in use"
         print(f"{share}: as many as divide {len(job.members)} runs evenly", file=sys.stderr)
-    with tracker(job, args.tensorboard, args.wandb) as track, Display(job) as show:
+    with (
+        hangups_ignored(),
+        tracker(job, args.tensorboard, args.wandb) as track,
+        Display(job) as show,
+    ):
 
         def on_progress(progress: Progress) -> None:
             show(progress)
@@ -209,7 +214,10 @@ def _report(args: argparse.Namespace, job: Job, result: TrainingResult) -> int:
         }
         print_json(document)
     elif result.finished:
-        Console().print(table(job, result.rows))
+        console = Console()
+        with console.capture() as captured:  # at a closed pipe, rich itself would exit with code 1
+            console.print(table(job, result.rows))
+        print(captured.get(), end="")
         when = "was finished before" if result.was_finished else "finished"
         print(f"{when}, after {result.elapsed / 60:.1f} minutes; results in {args.out}/")
         if cut:

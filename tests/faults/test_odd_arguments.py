@@ -1,0 +1,54 @@
+"""Arguments that are odd but possible: ``--steps=--``, modules that fail or hide Python's own."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "option"),
+    [
+        (["tabular", "q_learning", "--record-every=--"], "--record-every"),
+        (["theory", "--mdps", "1", "--claim=--"], "--claim"),
+        (["train", "rdq", "MinAtar/Breakout-v1", "--beta=--", "--out", "nowhere"], "--beta"),
+        (["report", "--out=--"], "--out"),
+        (["bench", "--games=--"], "--games"),
+    ],
+)
+def test_two_dashes_are_no_value(arguments, option, refused):
+    refused(arguments, f"{option}: needs a value")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("import no_such_package", "no_such_package"),
+        ("1 +", "SyntaxError"),
+        ("1 / 0", "ZeroDivisionError"),
+        ("raise SystemExit(0)", "SystemExit"),
+    ],
+)
+def test_a_module_that_cannot_be_imported_is_one_line(
+    content, told, refused, tmp_path, monkeypatch
+):
+    (tmp_path / "game_that_fails.py").write_text(content)
+    monkeypatch.syspath_prepend(tmp_path)
+    refused(["--import", "game_that_fails", "report"], told)
+
+
+def test_imports_do_not_put_the_directory_before_python_itself(tmp_path):
+    """A file that is called like a module of Python's is not imported in its place."""
+    for name in ("difflib", "argparse", "rich"):
+        (tmp_path / f"{name}.py").write_text("print('taken over'); raise SystemExit(3)")
+    (tmp_path / "my_game.py").write_text("print('imported')")
+    code = "import sys; del sys.path[0]; from qduet.cli import main; sys.exit(main(sys.argv[1:]))"
+    ended = subprocess.run(
+        [sys.executable, "-c", code, "--import", "my_game", "tabular", "no_rule"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (ended.returncode, ended.stdout) == (2, "imported\n")
+    assert "no_rule" in ended.stderr
