@@ -29,9 +29,7 @@ def test_two_dashes_are_no_value(arguments, option, refused):
         ("raise SystemExit(0)", "SystemExit"),
     ],
 )
-def test_a_module_that_cannot_be_imported_is_one_line(
-    content, told, refused, tmp_path, monkeypatch
-):
+def test_a_module_that_fails_is_one_line(content, told, refused, tmp_path, monkeypatch):
     (tmp_path / "game_that_fails.py").write_text(content)
     monkeypatch.syspath_prepend(tmp_path)
     refused(["--import", "game_that_fails", "report"], told)

@@ -79,10 +79,8 @@ def _import(modules: Sequence[str]) -> None:
         try:
             importlib.import_module(name)
         except (Exception, SystemExit) as error:
-            kind = (
-                "" if isinstance(error, ImportError | InputError) else type(error).__name__ + ": "
-            )
-            reason = kind + " ".join(str(error).split())
+            text = str if isinstance(error, ImportError | InputError) else repr
+            reason = " ".join(text(error).split())
             raise InputError(
                 f"--import {name}: {reason}; give a module's name as in Python (my_game for "
                 f"my_game.py here), and try python -c 'import {name}'"

@@ -1,4 +1,4 @@
-"""Fingerprints: short digests of what functions compute, whatever they are called.
+"""Fingerprints: short digests of what functions compute; and shapes of arrays in words.
 
 digest("mine", (update, (tables, transition, step_size)), (read, (tables,)))     # "5f0c…"
 """
@@ -22,6 +22,11 @@ def digest(name: str, *calls: tuple[Callable[..., Any], tuple[Any, ...]]) -> str
         for constant in _constants(traced):
             content.update(_as_numpy(constant).tobytes())
     return content.hexdigest()[:16]
+
+
+def describe(tree: Any) -> str:
+    """Shapes and types in words: ``uint32[4, 10]``, ``Ball(x=int32[], y=int32[])``."""
+    return str(jax.tree.map(lambda x: f"{x.dtype}{list(x.shape)}", tree)).replace("'", "")
 
 
 def _constants(traced: Any) -> Iterator[Any]:

@@ -23,6 +23,7 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> InputError:
     nearest in spelling.
     """
     by_lower = {candidate.lower(): candidate for candidate in allowed}
+    name = str(name)
     stem = name.lower().rstrip("s")
     near = [candidate for candidate in by_lower if len(stem) > 2 and candidate.startswith(stem)]
     near = near or difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)

@@ -139,6 +139,10 @@ def make_agent(name: str, *, protocol: str = "paper", **options: Any) -> Agent:
         raise unknown_name("agent", name, AGENTS)
     if protocol not in PROTOCOLS:
         raise unknown_name("protocol", protocol, PROTOCOLS)
+    fields = [field.name for field in dataclasses.fields(Agent)]
+    for option in options:
+        if option not in fields:
+            raise unknown_name("setting of an agent", option, fields)
     return dataclasses.replace(AGENTS[name], **PROTOCOLS[protocol] | options)
 
 
@@ -221,7 +225,7 @@ def loss(
 
 
 def _check_shapes(outputs: Outputs, next_outputs: Outputs, batch: Batch) -> None:
-    """Raises if a shape would broadcast, which would mix transitions."""
+    """Raises if a shape would broadcast, which would mix transitions, or for an unknown action."""
     n_by_actions = jnp.shape(outputs.adv)
     n = n_by_actions[:1]
     wanted = {
@@ -237,3 +241,6 @@ def _check_shapes(outputs: Outputs, next_outputs: Outputs, batch: Batch) -> None
         if jnp.shape(array) != shape:
             given, right = (str(list(x)).replace("'", "") for x in (jnp.shape(array), shape))
             raise InputError(f"{name} of a batch must have the shape {right}; it is {given}")
+    actions, size = batch.actions, n_by_actions[1]
+    if not isinstance(actions, jax.core.Tracer) and ((actions < 0) | (actions >= size)).any():
+        raise InputError(f"actions of a batch must be from 0 to {size - 1}; one is not")

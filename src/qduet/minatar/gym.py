@@ -15,13 +15,17 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-import gymnasium
 import jax
 import jax.numpy as jnp
 import numpy as np
-from gymnasium.error import ResetNeeded
-from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space
+
+try:
+    import gymnasium
+    from gymnasium.error import ResetNeeded
+    from gymnasium.vector import AutoresetMode, VectorEnv
+    from gymnasium.vector.utils import batch_space
+except ImportError as error:
+    raise ImportError(f"qduet.minatar.gym: {error}; pip install 'qduet[gym]'") from None
 
 from qduet.core.errors import InputError, unknown_name
 from qduet.minatar import render, seeded_game, wrappers

@@ -113,7 +113,7 @@ def minatar_game(name: str) -> str | None:
 
 def _minatar_id(env_id: str) -> str | None:
     for spelling in _SPELLINGS:
-        match = re.fullmatch(spelling, env_id.strip().lower())
+        match = re.fullmatch(spelling, str(env_id).strip().lower())
         game = minatar_game(match["game"]) if match else None
         if match and game:
             version = match.groupdict().get("version") or "1"

@@ -24,6 +24,7 @@ The rules fall into three families, each written once:
   mean of A), with δ = R + γ max_a' Q(S', a') − Q(S, A): `dueling_q`, `soft_rdq`, `hard_rdq`.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -108,6 +109,39 @@ def step_toward(table: jax.Array, index: Any, target: Scalar, step_size: Scalar)
     return table.at[index].add(step_size * (target - table[index]))
 
 
+def _checked(
+    start: Callable[[jax.Array, jax.Array], Tables],
+    update: Callable[[Any, Transition, Scalar], Tables],
+    q: Callable[[Any], jax.Array] | None,
+    goal: str,
+) -> Rule:
+    """A rule that refuses v and adv in the wrong order, and states and actions out of range.
+
+    Where jax is given an index out of range, it takes the nearest one, or writes nothing. A traced
+    state or action has no value yet and is not checked.
+    """
+
+    def init(v: jax.Array, adv: jax.Array) -> Tables:
+        shapes = np.shape(v), np.shape(adv)
+        if len(shapes[1]) < 2 or shapes[0] != (shapes[1][0], *shapes[1][2:]):
+            raise InputError(f"init takes v[S] and then adv[S, A]; their shapes are {shapes}")
+        return start(v, adv)
+
+    @functools.wraps(update)
+    def checked_update(tables: Any, t: Transition, step_size: Scalar) -> Tables:
+        shape = np.shape(max(tables, key=np.ndim))  # [S, A], or [S] of a rule without actions
+        sizes = {"state": shape[0], "next_state": shape[0]}
+        if q is not None:
+            sizes["action"] = shape[1]
+        for name, size in sizes.items():
+            index = getattr(t, name)
+            if not isinstance(index, jax.core.Tracer) and not 0 <= index < size:
+                raise InputError(f"{name} must be one of 0 to {size - 1}; it is {index}")
+        return update(tables, t, step_size)
+
+    return Rule(init, checked_update, q, goal)
+
+
 # --- One table -----------------------------------------------------------------------------------
 
 Expectation = Callable[[jax.Array, Scalar], jax.Array]
@@ -124,6 +158,8 @@ def under(policy: ArrayLike) -> Expectation:
 
     @trailing_axes
     def expect(q: jax.Array, s: Scalar) -> jax.Array:
+        if pi.shape != q.shape[:2]:
+            raise InputError(f"the policy must be of shape {q.shape[:2]}; it is of {pi.shape}")
         probability = jnp.asarray(pi, q.dtype)
         return sum_over_actions(lambda a: probability[s, a] * q[s, a], q.shape[1])
 
@@ -153,7 +189,7 @@ def expected_sarsa(expect: Expectation, goal: str = "behaviour") -> Rule:
 
     if getattr(expect, "trailing_axes", False):
         trailing_axes(update)
-    return Rule(lambda v, adv: QTable(v[:, None] + adv), update, lambda tables: tables.q, goal)
+    return _checked(lambda v, adv: QTable(v[:, None] + adv), update, lambda tables: tables.q, goal)
 
 
 def q_learning() -> Rule:
@@ -169,7 +205,7 @@ def td0() -> Rule:
         target = t.reward + t.discount * tables.v[t.next_state]
         return VTable(step_toward(tables.v, t.state, target, step_size))
 
-    return Rule(lambda v, adv: VTable(v), update, None, "behaviour")
+    return _checked(lambda v, adv: VTable(v), update, None, "behaviour")
 
 
 # --- QV-learning ---------------------------------------------------------------------------------
@@ -185,7 +221,8 @@ def _qv(v_target: Callable[[QVTables, Transition], jax.Array], goal: str) -> Rul
         target = v_target(QVTables(q, tables.v), t)
         return QVTables(q, step_toward(tables.v, t.state, target, step_size))
 
-    return Rule(lambda v, adv: QVTables(v[:, None] + adv, v), update, lambda tables: tables.q, goal)
+    start = lambda v, adv: QVTables(v[:, None] + adv, v)
+    return _checked(start, update, lambda tables: tables.q, goal)
 
 
 def qv_learning() -> Rule:
@@ -248,7 +285,7 @@ def _av(
         mean = tables.adv.mean(axis=1) if centred else 0.0
         return (tables.v - mean)[:, None] + tables.adv
 
-    return Rule(AVTables, update, q, "optimal")
+    return _checked(AVTables, update, q, "optimal")
 
 
 def dueling_q(descend_mean: bool = True) -> Rule:

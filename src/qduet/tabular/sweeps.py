@@ -27,10 +27,11 @@ import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 
+from qduet.core.digests import describe
 from qduet.core.errors import InputError, unknown_name
 from qduet.tabular.experience import SeedDraws, World, draw_seed
 from qduet.tabular.mdp import MDP, QVTables, check_policy, evaluate, optimum, uniform_policy
-from qduet.tabular.rules import GOALS, Rule
+from qduet.tabular.rules import GOALS, Rule, Transition
 from qduet.tabular.trials import Task, run_trials
 
 DIVERGED_PERCENT = 1e9
@@ -177,6 +178,14 @@ def check_rules(
             raise InputError(
                 f"{what} of {name} must be an array of shape {shape}; it is "
                 f"{getattr(values, 'shape', type(values).__name__)}"
+            )
+        after = jax.eval_shape(rule.update, tables, Transition(0, 0, 0.0, 0.0, 0), 0.0)
+        if jax.tree.structure(after) != jax.tree.structure(tables) or any(
+            x.shape != y.shape for x, y in zip(*map(jax.tree.leaves, (tables, after)), strict=True)
+        ):
+            raise InputError(
+                f"update of {name} must give tables like those of init, {describe(tables)}; it "
+                f"gives {describe(after)}"
             )
 
 
