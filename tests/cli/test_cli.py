@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from qduet.cli import COMMANDS, main
+from qduet.tabular import RuleSpec, TabularExperiment, run, summarise_all
 
 SMOKE = ["reproduce", "figure2", "--scale", "smoke", "--out"]
 
@@ -210,6 +211,35 @@ def test_tabular_json_is_one_document_with_the_numbers(capsys):
     assert low < document["auc_mean"] < high < 100
     assert 0 < document["final_error_mean"] < document["auc_mean"]
     assert document["seconds"] > 0
+
+
+@pytest.mark.parametrize("rule", ["dueling_q", "soft_rdq", "hard_rdq"])
+@pytest.mark.parametrize("protocol", ["paper", "reference"])
+def test_tabular_is_one_point_of_a_figure(rule, protocol, capsys, tmp_path):
+    """The same rule, |A|, step size and seeds as an experiment under the same protocol."""
+    spec = RuleSpec(rule, 0.01 if rule == "soft_rdq" else None)
+    settings = {"init_std": 2.0, "actions": (2,), "step_sizes": (0.13534,), "seeds": 4}
+    figure = TabularExperiment(
+        "one", "One", "dueling", (spec,), **settings, steps=400, protocol=protocol
+    )
+    expected = summarise_all(run(figure, tmp_path))[2][spec.id]
+    options = ["--actions", "2", "--step-size", "0.13534", "--seeds", "4", "--steps", "400"]
+    beta = ["--beta", "0.01"] if rule == "soft_rdq" else []
+    command = ["tabular", rule, "--mdp", "dueling", *options, *beta, "--protocol", protocol]
+    assert main([*command, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["step_size"] == (0.1353 if protocol == "reference" else 0.13534)
+    assert document["auc_mean"] == expected.best.auc.mean
+    assert document["auc_ci95"] == [expected.best.auc.low, expected.best.auc.high]
+    assert document["final_error_mean"] == expected.final_error.mean
+
+
+@pytest.mark.parametrize(
+    "extra", [["--mdp", "FrozenLake-v1"], ["--epsilon", "0.1"], ["--discount", "0.5"]]
+)
+def test_tabular_knows_the_released_code_on_the_papers_problems_alone(extra, refused):
+    command = ["tabular", "q_learning", "--seeds", "1", "--steps", "100"]
+    refused([*command, "--protocol", "reference", *extra], "--protocol reference")
 
 
 def test_tabular_reports_divergence(capsys):

@@ -9,11 +9,14 @@ from qduet import stats
 from qduet.cli.options import add_json, print_json, real, whole
 from qduet.cli.problems import named_mdp
 from qduet.core.errors import InputError, unknown_name
+from qduet.tabular.experiments import PROTOCOLS, RuleSpec, TabularExperiment
 from qduet.tabular.mdp import FOUR_STATE, uniform_policy
-from qduet.tabular.rules import RULES, make_rule
+from qduet.tabular.rules import RULES
+from qduet.tabular.summary import summarise
 from qduet.tabular.sweeps import EpsilonGreedy, sweep
 
 EXAMPLE = """qduet tabular hard_rdq --mdp dueling --actions 18 --step-size 0.1353 --init-std 2
+qduet tabular dueling_q --mdp dueling --init-std 2 --protocol reference
 qduet tabular q_learning --mdp FrozenLake-v1 --step-size 0.1 --epsilon 0.1 --json"""
 
 
@@ -44,6 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=real(0, 1),
         help="behave ε-greedily on the rule's own Q (default: uniform behaviour)",
     )
+    add(
+        "--protocol",
+        choices=PROTOCOLS,
+        default="paper",
+        help="the paper as written (default), or what its released code does (docs/differences.md)",
+    )
     add("--float64", action="store_true", help="compute in double precision")
     add_json(parser)
 
@@ -60,24 +69,41 @@ def run(args: argparse.Namespace) -> int:
     init_std = args.init_std
     if init_std is None:
         init_std = 2.0 if args.mdp == "dueling" else 0.0
-    rule = make_rule(
-        args.rule, uniform_policy(mdp), **({} if args.beta is None else {"beta": args.beta})
+    reference = args.protocol == "reference"
+    own = args.mdp not in FOUR_STATE or (args.discount, args.epsilon) != (None, None)
+    if reference and own:
+        raise InputError(
+            "--protocol reference is what the released code does with the paper's problems: leave "
+            f"out --discount and --epsilon, and give --mdp one of {', '.join(FOUR_STATE)}"
+        )
+    spec = RuleSpec(args.rule, args.beta)
+    experiment = TabularExperiment(
+        "tabular",
+        spec.id,
+        args.mdp if reference else mdp,
+        (spec,),
+        actions=(mdp.num_actions,),
+        step_sizes=(args.step_size,),
+        protocol=args.protocol,
     )
+    rule = spec.make(uniform_policy(mdp), args.protocol)
     started = time.perf_counter()
     curves = sweep(
         mdp,
         {args.rule: rule},
-        np.array([args.step_size]),
+        experiment.step_sizes,
         seeds=range(args.seeds),
         steps=args.steps,
         record_every=args.record_every,
         behaviour=None if args.epsilon is None else EpsilonGreedy(args.epsilon),
+        targets=experiment.targets(mdp) if reference else None,
+        joint_initial_error=reference,
         init_std=init_std,
         dtype=np.float64 if args.float64 else np.float32,
     )[args.rule]
     seconds = time.perf_counter() - started
-    auc = stats.mean_interval(stats.auc(curves.percent[:, 0]))
-    final = stats.mean_interval(curves.percent[:, 0, -1])
+    summary = summarise(curves, np.array(experiment.step_sizes), args.protocol)
+    auc, final = summary.best.auc, summary.final_error
     diverged = curves.diverged_at[:, 0]
     document = {
         "rule": args.rule,
@@ -85,7 +111,8 @@ def run(args: argparse.Namespace) -> int:
         "num_states": mdp.num_states,
         "num_actions": mdp.num_actions,
         "discount": mdp.discount,
-        "step_size": args.step_size,
+        "protocol": args.protocol,
+        "step_size": experiment.step_sizes[0],
         "beta": args.beta,
         "behaviour": "uniform" if args.epsilon is None else f"epsilon-greedy {args.epsilon:g}",
         "error_against": "v_b" if rule.q is None else {"behaviour": "q_b"}.get(rule.goal, "q_*"),
