@@ -239,7 +239,7 @@ def test_tabular_is_one_point_of_a_figure(rule, protocol, capsys, tmp_path):
 )
 def test_tabular_knows_the_released_code_on_the_papers_problems_alone(extra, refused):
     command = ["tabular", "q_learning", "--seeds", "1", "--steps", "100"]
-    refused([*command, "--protocol", "reference", *extra], "--protocol reference")
+    refused([*command, "--protocol", "reference", *extra], "protocol='reference'")
 
 
 def test_tabular_reports_divergence(capsys):

@@ -81,3 +81,11 @@ def test_a_training_goes_on_when_its_terminal_is_closed(tmp_path):
     trained = runs.load(tmp_path)
     assert trained.finished
     assert sorted(set(trained.table["step"])) == [0, 1000, 2000]
+
+    reader, writer = os.pipe()
+    os.close(reader)
+    again = subprocess.run(
+        [*QDUET, *TRAIN, tmp_path], stdout=writer, stderr=subprocess.DEVNULL, timeout=60
+    )
+    os.close(writer)
+    assert again.returncode == 141  # as of any command whose reader has left; 1 is "differs"

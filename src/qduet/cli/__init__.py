@@ -51,7 +51,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Prints `message` in one line and exits with code 2."""
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        self.exit(2, _one_line(f"{self.prog}: {message} (see {self.prog} --help)"))
 
 
 def _command_parser(name: str) -> Parser:
@@ -144,14 +144,20 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _refuse(name: str, message: str) -> int:
-    print(f"qduet {name}: {message}", file=sys.stderr)
+    sys.stderr.write(_one_line(f"qduet {name}: {message}"))
     return 2
+
+
+def _one_line(message: str) -> str:
+    """The message in one line; what a terminal would obey rather than show is escaped."""
+    shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
+    return "".join(shown) + "\n"
 
 
 def _discard_output() -> None:
     """Sends buffered output to /dev/null, so that the flush at exit does not fail as well."""
     with contextlib.suppress(OSError, ValueError):  # standard output may be no file
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        streams.connect_to_nothing(sys.stdout.fileno())
 
 
 def command() -> NoReturn:

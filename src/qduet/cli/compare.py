@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--figures", type=nonempty_path, metavar="DIR", help="draw figures there")
     add(
         "--resamples",
-        type=whole(100),
+        type=whole(100, 1_000_000),
         default=Resampling().resamples,
         help=f"of the bootstrap (default {Resampling().resamples:,})",
     )

@@ -13,6 +13,9 @@ TOY_TEXT = ("FrozenLake-v1", "CliffWalking-v1", "Taxi-v3")
 ACTIONS = 18
 """|A| of a problem that can have any number of actions, without --actions."""
 
+MAX_ACTIONS = 10_000
+"""The largest --actions: the optimum of a problem takes memory that grows with its square."""
+
 
 def named_mdp(
     name: str, known: Sequence[str], *, num_actions: int | None, discount: float | None = None

@@ -1,28 +1,21 @@
 """Standard input, output and error that cannot end a command.
 
 A stream that the caller has closed (``2>&-``) becomes ``/dev/null``. What cannot be written to
-standard error, or to a terminal that is gone, is dropped. So a training outlives its terminal, and
-an exit code keeps its meaning. Output to a file or a pipe is never dropped without an error.
+standard error, or to a terminal that is gone, is dropped: training goes on, and an exit code keeps
+its meaning. Output to a file or a pipe is never dropped without an error.
 """
 
-import contextlib
 import io
 import os
-import signal
 import sys
-import threading
-from collections.abc import Iterator
 from typing import Any
 
 
 def keep_open() -> None:
-    """Makes the process's three standard streams safe to use, whatever becomes of them."""
+    """Makes the three standard streams of the process safe to use, whatever becomes of them."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
-        try:
-            os.fstat(number)
-        except OSError:  # or else the next file that is opened would have this number
-            _connect_to_nothing(number)
-            os.set_inheritable(number, True)
+        if getattr(sys, name) is None:  # else the next file that is opened would have its number
+            connect_to_nothing(number)
             setattr(sys, name, open(number, "w" if number else "r"))  # noqa: SIM115
     if sys.stdout is sys.__stdout__ and sys.stdout.isatty():
         sys.stdout = _dropping(sys.stdout)
@@ -32,17 +25,10 @@ def keep_open() -> None:
         sys.stdout.reconfigure(errors="replace")
 
 
-@contextlib.contextmanager
-def hangups_ignored() -> Iterator[None]:
-    """Within the block, the end of the terminal (SIGHUP) does not end the process."""
-    if not hasattr(signal, "SIGHUP") or threading.current_thread() != threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGHUP, before)
+def connect_to_nothing(number: int) -> None:
+    """Makes ``/dev/null`` of a file descriptor, in the processes that are started too."""
+    os.dup2(os.open(os.devnull, os.O_RDWR), number)
+    os.set_inheritable(number, True)
 
 
 class _Droppable(io.FileIO):
@@ -52,17 +38,10 @@ class _Droppable(io.FileIO):
         try:
             return super().write(content) or len(content)
         except OSError:
-            _connect_to_nothing(self.fileno())
+            connect_to_nothing(self.fileno())
             return len(content)
 
 
 def _dropping(stream: Any) -> io.TextIOWrapper:
     raw = io.BufferedWriter(_Droppable(stream.fileno(), "w", closefd=False))
     return io.TextIOWrapper(raw, stream.encoding, stream.errors, line_buffering=True)
-
-
-def _connect_to_nothing(number: int) -> None:
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, number)
-    if nothing != number:
-        os.close(nothing)

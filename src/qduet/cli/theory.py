@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from qduet.cli.options import add_json, add_out, print_json, real, whole
-from qduet.cli.problems import named_mdp, refuse_actions
+from qduet.cli.problems import MAX_ACTIONS, named_mdp, refuse_actions
 from qduet.cli.progress import progress
 from qduet.core.files import check_writable, to_json, write_atomically
 from qduet.core.provenance import provenance
@@ -37,14 +37,14 @@ COLOURS = {"yes": "green", "NO": "bold red"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     add = parser.add_argument
-    add("--mdps", type=whole(1), default=100, metavar="N", help="random MDPs (default 100)")
+    add("--mdps", type=whole(1, 10**6), default=100, metavar="N", help="random MDPs (default 100)")
     add(
         "--mdp",
         metavar="NAME",
         help=f"one MDP instead: {', '.join(PROBLEMS)}, a toy-text id such as FrozenLake-v1, "
         "or a .json file that problem_json or a failed check wrote",
     )
-    add("--actions", type=whole(1), help="|A| of the named problems (default 18)")
+    add("--actions", type=whole(1, MAX_ACTIONS), help="|A| of the named problems (default 18)")
     add("--claim", action="append", metavar="NAME", help="only this one; may be repeated")
     add(
         "--step-size",
@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=0.1,
         help="α for the rates of --mdp (default 0.1)",
     )
-    add("--workers", type=whole(1), help="processes (default: one per core)")
+    add("--workers", type=whole(1, 1_024), help="processes (default: one per core)")
     add_json(parser)
     add_out(parser, "for figures and theory.json (default: neither is written)")
 

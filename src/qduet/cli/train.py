@@ -9,7 +9,6 @@ from rich.console import Console
 
 from qduet.cli.live import Display, latest, table
 from qduet.cli.options import add_json, add_out, nonempty_path, print_json, real, whole
-from qduet.cli.streams import hangups_ignored
 from qduet.cli.tracking import tracker
 from qduet.core.errors import InputError
 from qduet.deep.agents import AGENTS, INITIALISATIONS, PROTOCOLS, Agent, ablations, make_agent
@@ -170,11 +169,7 @@ def run(args: argparse.Namespace) -> int:
     if used < len(chosen):
         share = f"{used} of {len(chosen)} devices in use"
         print(f"{share}: as many as divide {len(job.members)} runs evenly", file=sys.stderr)
-    with (
-        hangups_ignored(),
-        tracker(job, args.tensorboard, args.wandb) as track,
-        Display(job) as show,
-    ):
+    with tracker(job, args.tensorboard, args.wandb) as track, Display(job) as show:
 
         def on_progress(progress: Progress) -> None:
             show(progress)

@@ -5,7 +5,7 @@
             work()
 
 Ctrl-C, SIGTERM and a deadline ask to stop; the work goes on until it asks whether to. A second
-Ctrl-C ends it at once.
+Ctrl-C ends it at once. SIGHUP is ignored: the work outlives its terminal.
 """
 
 import contextlib
@@ -37,6 +37,8 @@ class Stop(contextlib.AbstractContextManager["Stop"]):
             for number in (signal.SIGINT, signal.SIGTERM):
                 if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
                     self._before[number] = signal.signal(number, self._handle)
+            if hasattr(signal, "SIGHUP"):
+                self._before[signal.SIGHUP] = signal.signal(signal.SIGHUP, signal.SIG_IGN)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -109,12 +109,7 @@ def step_toward(table: jax.Array, index: Any, target: Scalar, step_size: Scalar)
     return table.at[index].add(step_size * (target - table[index]))
 
 
-def _checked(
-    start: Callable[[jax.Array, jax.Array], Tables],
-    update: Callable[[Any, Transition, Scalar], Tables],
-    q: Callable[[Any], jax.Array] | None,
-    goal: str,
-) -> Rule:
+def _checked(start: Callable[..., Tables], update: Any, q: Any, goal: str) -> Rule:
     """A rule that refuses v and adv in the wrong order, and states and actions out of range.
 
     Where jax is given an index out of range, it takes the nearest one, or writes nothing. A traced

@@ -180,9 +180,7 @@ def check_rules(
                 f"{getattr(values, 'shape', type(values).__name__)}"
             )
         after = jax.eval_shape(rule.update, tables, Transition(0, 0, 0.0, 0.0, 0), 0.0)
-        if jax.tree.structure(after) != jax.tree.structure(tables) or any(
-            x.shape != y.shape for x, y in zip(*map(jax.tree.leaves, (tables, after)), strict=True)
-        ):
+        if describe(after) != describe(tables):
             raise InputError(
                 f"update of {name} must give tables like those of init, {describe(tables)}; it "
                 f"gives {describe(after)}"
