@@ -213,7 +213,8 @@ def command_line(rng: random.Random, arguments: dict, places: list[str]) -> list
         if argument.nargs == 0:
             words.append(option + "=x" * (rng.random() < oddness / 5))
         elif rng.random() < 0.3:
-            words.append(f"{option}={value(argument)}")
+            given = "--" if rng.random() < oddness / 10 else value(argument)
+            words.append(f"{option}={given}")
         else:
             words += [option, value(argument)]
             if argument.nargs == "+" or rng.random() < oddness / 5:

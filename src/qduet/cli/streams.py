@@ -17,7 +17,7 @@ def keep_open() -> None:
         if getattr(sys, name) is None:  # else the next file that is opened would have its number
             connect_to_nothing(number)
             setattr(sys, name, open(number, "w" if number else "r"))  # noqa: SIM115
-    if sys.stdout is sys.__stdout__ and sys.stdout.isatty():
+    if sys.stdout.isatty() and sys.stdout is sys.__stdout__:
         sys.stdout = _dropping(sys.stdout)
     if sys.stderr is sys.__stderr__:
         sys.stderr = _dropping(sys.stderr)

@@ -72,7 +72,7 @@ def _check_draws(env_id: str, game: Environment, state: Any) -> None:
 
     NumPy refuses such an index. Whatever else it refuses is no fault of the game's.
     """
-    draws = np.zeros(game.num_draws, np.uint32)
+    draws: Any = np.zeros(game.num_draws, np.uint32)
     try:
         jax.eval_shape(lambda: game.reset(draws))
         jax.eval_shape(lambda s, a: game.step(s, a, draws), state, np.int32(0))

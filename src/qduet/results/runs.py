@@ -152,7 +152,8 @@ def find(directories: Sequence[Path]) -> list[Path]:
         if not directory.is_dir():
             problem = "is not a directory" if directory.exists() else "does not exist"
             raise InputError(f"{directory} {problem}; {_WANTED}")
-        inside = sorted(path.parent for path in directory.glob(f"*/{CONFIG}"))
+        # Not glob, which passes over what cannot be read.
+        inside = sorted(path for path in directory.iterdir() if (path / CONFIG).exists())
         these = [directory] if (directory / CONFIG).exists() else inside
         if not these:
             parents = sorted({str(path.parent) for path in below(directory)})
@@ -265,5 +266,7 @@ def read_table(text: str) -> dict[str, np.ndarray]:
         raise ValueError("a row has more or fewer values than there are columns")
     kinds: dict[str, Any] = {"game": str, "agent": str, "seed": int, "step": int}
     names = rows[0].keys() if rows else COLUMNS
+    if missing := {*kinds, "return_mean"} - {*names}:
+        raise ValueError(f"there is no column {min(missing)}")
     number = lambda text: float(text) if text else np.nan
     return {name: np.array([kinds.get(name, number)(row[name]) for row in rows]) for name in names}
