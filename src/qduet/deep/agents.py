@@ -139,10 +139,9 @@ def make_agent(name: str, *, protocol: str = "paper", **options: Any) -> Agent:
         raise unknown_name("agent", name, AGENTS)
     if protocol not in PROTOCOLS:
         raise unknown_name("protocol", protocol, PROTOCOLS)
-    fields = [field.name for field in dataclasses.fields(Agent)]
-    for option in options:
-        if option not in fields:
-            raise unknown_name("setting of an agent", option, fields)
+    settings = Agent.__dataclass_fields__
+    if unknown := options.keys() - settings:
+        raise unknown_name("setting of an agent", min(unknown), settings)
     return dataclasses.replace(AGENTS[name], **PROTOCOLS[protocol] | options)
 
 
