@@ -155,10 +155,10 @@ def test_a_million_steps_say_nothing_of_ten(tmp_path, generator):
     [
         ("theory/theory.json", "{}"),
         ("theory/theory.json", '{"claims": [{"where": "here"}]}'),
-        ("figure2/summary.json", '{"findings": [{"x": 1}]}'),
-        ("figure2/summary.json", '{"findings": 7}'),
-        ("figure2/summary.json", "[]"),
-        ("figure2/summary.json", "{"),
+        ("figure1/summary.json", '{"findings": [{"x": 1}]}'),
+        ("figure1/summary.json", '{"findings": 7}'),
+        ("figure1/summary.json", "[]"),
+        ("figure1/summary.json", "{"),
     ],
 )
 def test_damaged_files_of_claims_are_one_line(tmp_path, generator, refused, file, content):
@@ -184,10 +184,10 @@ def test_runs_without_their_times_are_certified(tmp_path, generator):
 
 
 def test_claims_on_tables_and_theory_are_read_from_their_files(tmp_path, generator):
-    finding = {"figure": "figure2", "claim": "C", "holds": False, "evidence": "E"}
+    finding = {"figure": "figure1", "claim": "C", "holds": False, "evidence": "E"}
     theory = {"where": "Thm 1", "statement": "T", "holds": True, "failures": 0, "problems": 7}
     for path, document in (
-        ("figure2/summary.json", {"findings": [finding]}),
+        ("figure1/summary.json", {"findings": [finding]}),
         ("figure3/summary.json", {"findings": []}),  # a smoke run
         (
             "theory/theory.json",

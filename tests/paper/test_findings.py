@@ -53,7 +53,7 @@ def verdict(verdicts, words):
 @pytest.mark.parametrize(("sarsa", "expected"), [(3.0, True), (0.5, False)])
 def test_scaling_with_the_action_set(sarsa, expected):
     slopes = {"expected_sarsa": sarsa, "qv_learning": 1.0}
-    verdicts = made_up("figure2", lambda rule, n, a: slopes[rule] * n)
+    verdicts = made_up("figure1", lambda rule, n, a: slopes[rule] * n)
     assert verdict(verdicts, "grows more slowly") is expected
     assert verdict(verdicts, "more accurate solution in the end") is not expected
 
@@ -61,7 +61,7 @@ def test_scaling_with_the_action_set(sarsa, expected):
 def test_it_is_the_growth_that_counts_and_not_where_it_ends():
     """QV-learning is behind at every |A|, but grows by one a time against three."""
     slopes = {"expected_sarsa": (0, 3.0), "qv_learning": (60, 1.0)}
-    verdicts = made_up("figure2", lambda rule, n, a: slopes[rule][0] + slopes[rule][1] * n)
+    verdicts = made_up("figure1", lambda rule, n, a: slopes[rule][0] + slopes[rule][1] * n)
     assert verdict(verdicts, "grows more slowly")
 
 

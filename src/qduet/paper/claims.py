@@ -25,6 +25,7 @@ import numpy as np
 
 from qduet.core.errors import as_input_error, read_json
 from qduet.paper.agreement import ALPHA, MEASURES, holm_among, measure
+from qduet.paper.figures import folder_of
 from qduet.results import published
 from qduet.results.published import AGENT_NAMES, title
 from qduet.results.runs import Runs
@@ -39,7 +40,7 @@ VERDICTS = (HOLDS, CORRECTED, FAILS, UNDECIDED, NO_DATA)
 MINATAR = "Fig 6"
 
 TABULAR = {
-    "figure2": "QV-learning scales better with |A| than Expected Sarsa",
+    "figure1": "QV-learning scales better with |A| than Expected Sarsa",
     "figure3": "QVMAX is biased; BC-QVMAX is not, and lags behind Q-learning",
     "figure5": "AV-learning beats Q-learning; Hard RDQ is ahead of Dueling Q-learning",
     "figure5-soft": "Soft RDQ is noisy in the tabular setting",
@@ -223,7 +224,7 @@ def reproduced_claims(out: Path | None) -> list[Claim]:
     """The claims on tabular experiments and theory, from the directory of ``qduet reproduce``."""
     claims = []
     for figure, about in TABULAR.items():
-        path = out and out / figure / "summary.json"
+        path = out and folder_of(out, figure) / "summary.json"
         with as_input_error(path):
             claims += _tabular(figure, about, _read(path))
     path = out and out / "theory" / "theory.json"
@@ -259,6 +260,11 @@ def _theory(document: Mapping[str, Any] | None) -> list[Claim]:
             f"its text: {claim['paper']}" if claim.get("paper") else "proof or text",
             FAILS if not claim["holds"] else CORRECTED if claim.get("paper") else HOLDS,
         )
-        for claim in document["claims"]
+        for claim in theory_claims(document)
         if claim["where"] != "ours"
     ]
+
+
+def theory_claims(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The claims of a ``theory.json``; earlier versions called the diagram of Figure 2 Figure 1."""
+    return [{**c, "where": c["where"].replace("Fig 1", "Fig 2")} for c in document["claims"]]

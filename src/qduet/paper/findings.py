@@ -58,7 +58,7 @@ def _bracketed(estimate: Estimate) -> str:
     return f"{value} [{low}, {high}]"
 
 
-def _figure2(results: Results, summary: Summary) -> Iterator[_Verdict]:
+def _figure1(results: Results, summary: Summary) -> Iterator[_Verdict]:
     few, many = results.experiment.actions[0], results.experiment.actions[-1]
     growth = {
         name: summary[many][name].best_aucs - summary[few][name].best_aucs
@@ -189,7 +189,7 @@ def _scatter(curves: np.ndarray) -> np.ndarray:
 
 
 _STATEMENTS: dict[str, Callable[[Results, Summary], Iterator[_Verdict]]] = {
-    "figure2": _figure2,
+    "figure1": _figure1,
     "figure3": _figure3,
     "figure5": _figure5,
     "figure5-soft": _figure5_soft,
