@@ -106,6 +106,15 @@ def test_dueling_against_q_learning_and_hard_rdq():
     # ahead at one of two |A|: that is no majority
     half = lambda r, n, a: 22.0 if r == "hard_rdq" and n > 2 else level[r]
     assert not verdict(made_up("figure5", half), "ahead of Dueling")
+    # at each step size of the largest |A|; not those at which a run diverges, if any are left
+    once = lambda r, n, a: 20.5 if r == "hard_rdq" and n > 2 and 0.1 < a < 0.2 else level[r]
+    across = "across the range of step sizes"
+    assert verdict(verdicts, across)
+    assert not verdict(made_up("figure5", once, diverged=high), across)
+    only_there = [("hard_rdq", round(float(np.exp(-2)), 4))]
+    assert verdict(made_up("figure5", once, diverged=high + only_there), across)
+    everywhere = [("hard_rdq", round(a, 4)) for a in FIGURES["figure5"].small().step_sizes]
+    assert not verdict(made_up("figure5", lambda r, n, a: level[r], diverged=everywhere), across)
     lost = {**level, "hard_rdq": 61.0}
     assert not verdict(made_up("figure5", lambda r, n, a: lost[r]), "beat Q-learning")
 

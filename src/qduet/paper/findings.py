@@ -156,6 +156,17 @@ def _figure5(results: Results, summary: Summary) -> Iterator[_Verdict]:
         f"ahead at |A| ∈ {wins}; Hard RDQ − Dueling Q-learning: "
         + ", ".join(f"{_bracketed(interval)} at |A| = {n}" for n, interval in duel.items()),
     )
+    dueling, hard = (summary[many][rule] for rule in _NAMES)
+    finite = np.flatnonzero(dueling.diverged + hard.diverged == 0)
+    gaps = [paired_difference(hard.aucs[:, k], dueling.aucs[:, k]) for k in finite]
+    better = sum(gap.high < 0 for gap in gaps)
+    yield (
+        f"Hard RDQ outperforms Dueling Q-learning across the range of step sizes at |A| = {many}",
+        0 < better == len(gaps),
+        f"its AUC is the smaller one at {better} of {len(gaps)} step sizes at which no run of "
+        f"either diverges (of {len(step_sizes)})"
+        + (f", by up to {-min(gap.mean for gap in gaps):.2f} points" if better else ""),
+    )
 
 
 def _figure5_soft(results: Results, summary: Summary) -> Iterator[_Verdict]:
