@@ -13,7 +13,7 @@ import pytest
 from qduet.cli import COMMANDS, main
 from qduet.tabular import RuleSpec, TabularExperiment, run, summarise_all
 
-SMOKE = ["reproduce", "figure2", "--scale", "smoke", "--out"]
+SMOKE = ["reproduce", "figure1", "--scale", "smoke", "--out"]
 
 
 def command(*arguments):
@@ -49,12 +49,12 @@ def reproduced(tmp_path_factory):
 
 def test_reproduce_writes_figures_and_tables(reproduced):
     files = results_of(reproduced)
-    for name in ("figure2.png", "figure2.pdf", "figure2.svg", "settings.json"):
+    for name in ("figure1.png", "figure1.pdf", "figure1.svg", "settings.json"):
         assert name in files
-    document = json.loads((reproduced / "figure2" / "summary.json").read_text())
+    document = json.loads((reproduced / "figure1" / "summary.json").read_text())
     assert {row["rule"] for row in document["table"]} == {"expected_sarsa", "qv_learning"}
     assert document["findings"] == []  # 4 seeds × 400 steps prove nothing
-    assert "| 18 | qv_learning |" in (reproduced / "figure2" / "summary.md").read_text()
+    assert "| 18 | qv_learning |" in (reproduced / "figure1" / "summary.md").read_text()
 
 
 def test_running_again_changes_nothing(reproduced):
@@ -65,7 +65,7 @@ def test_running_again_changes_nothing(reproduced):
 
 def test_killed_and_run_again_ends_with_the_same_bytes(reproduced, tmp_path):
     process = subprocess.Popen(command(*SMOKE, str(tmp_path)), stdout=subprocess.DEVNULL)
-    wait_for(tmp_path, "figure2/*/*.npz")
+    wait_for(tmp_path, "figure1/*/*.npz")
     process.kill()
     process.wait()
     assert main([*SMOKE, str(tmp_path)]) == 0
@@ -102,7 +102,7 @@ def test_damaged_results_are_told_and_kept(reproduced, tmp_path, capsys):
 
     out = tmp_path / "copy"
     shutil.copytree(reproduced, out)
-    curves = out / "figure2" / "actions-18" / "qv_learning.npz"
+    curves = out / "figure1" / "actions-18" / "qv_learning.npz"
     curves.write_bytes(b"broken")
     assert main([*SMOKE, str(out)]) == 2
     message = capsys.readouterr().err
@@ -138,10 +138,10 @@ BAD = [
     ([], "COMMAND is missing: one of reproduce, tabular"),
     (["tabular", "q_learning", "--sed", "3"], "--sed"),
     (["reproduce", "figure7"], "unknown figure 'figure7'"),
-    (["reproduce", "figure22", "--scale", "smoke"], "did you mean 'figure2'"),
+    (["reproduce", "figure11", "--scale", "smoke"], "did you mean 'figure1'"),
     (["reproduce", "--scale", "huge"], "--scale"),
     (["reproduce", "--scale", "laptop"], "invalid choice: 'laptop'"),
-    (["reproduce", "figure2", "--out", "/proc/nowhere"], "cannot write"),
+    (["reproduce", "figure1", "--out", "/proc/nowhere"], "cannot write"),
     (["reprduce"], "did you mean 'reproduce'"),
 ]
 

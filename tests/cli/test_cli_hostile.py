@@ -33,7 +33,7 @@ def run_qduet(*arguments, **options):
     "arguments",
     [
         ["train", "rdq", "MinAtar/Breakout-v1", "--out", ""],
-        ["reproduce", "figure1", "--out", ""],
+        ["reproduce", "figure2", "--out", ""],
         ["certify", ""],
         ["watch", ""],
         ["compare", ""],

@@ -7,8 +7,8 @@ import pytest
 
 from qduet.cli import main
 from qduet.show.charts import theory
-from qduet.show.charts.figure1 import bootstrap_norms, figure1_norms
-from qduet.show.figures import draw, draw_figure1, rendered
+from qduet.show.charts.figure2 import bootstrap_norms, figure2_norms
+from qduet.show.figures import draw, draw_figure2, rendered
 from qduet.tabular.mdp import four_state
 from qduet.theory import CLAIMS, load_problem, problem_of, random_problem
 from qduet.theory.check import conclude, equal
@@ -123,7 +123,7 @@ def test_bad_input_is_one_line_and_code_2(refused, arguments, message):
 # --- Figures -------------------------------------------------------------------------------------
 
 
-def test_figure_1_has_the_arrows_of_the_paper():
+def test_figure_2_has_the_arrows_of_the_paper():
     problem = problem_of(four_state("qvmax", 4, 0.9))
     arrows = lambda name: {
         pair: round(norm, 9) for pair, norm in bootstrap_norms(name, problem).items() if norm > 0
@@ -139,12 +139,12 @@ def test_figure_1_has_the_arrows_of_the_paper():
 @pytest.mark.parametrize(
     "figure",
     [
-        lambda: draw_figure1(figure1_norms()),
+        lambda: draw_figure2(figure2_norms()),
         lambda: draw(theory.figure4_chart(steps=60)),
         lambda: draw(theory.rates_chart(steps=80, seeds=1)),
         lambda: draw(theory.ring_chart(steps=200, seeds=1)),
     ],
-    ids=["figure1", "figure4", "rates", "ring"],
+    ids=["figure2", "figure4", "rates", "ring"],
 )
 def test_figures_are_drawn(figure):
     first = rendered(figure())
@@ -153,4 +153,4 @@ def test_figures_are_drawn(figure):
 
 
 def test_a_figure_is_the_same_bytes_each_time():
-    assert rendered(draw_figure1(figure1_norms())) == rendered(draw_figure1(figure1_norms()))
+    assert rendered(draw_figure2(figure2_norms())) == rendered(draw_figure2(figure2_norms()))

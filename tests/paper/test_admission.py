@@ -60,7 +60,15 @@ REFUSED = {
     "another's row": (None, lambda t: [*t, {**t[0], "seed": 9}], "is not of its config.json"),
     "another game's row": (None, lambda t: [{**t[0], "game": "Freeway"}, *t[1:]], "another game"),
     "an empty return": (None, lambda t: [{**t[0], "return_mean": None}, *t[1:]], "no return"),
-    "a copied run": (None, first_as_second, "seeds 0 and 1 of dqn are the same run"),
+    "a run of another agent": (
+        None,
+        lambda t: (
+            [r for r in t if r["agent"] != "rdq"]
+            + [{**r, "agent": "rdq"} for r in t if r["agent"] == "dqn"]
+        ),
+        "seed 0 of dqn and seed 0 of rdq are the same run",
+    ),
+    "a copied run": (None, first_as_second, "seed 0 of dqn and seed 1 of dqn are the same run"),
 }
 
 

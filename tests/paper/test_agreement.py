@@ -82,11 +82,14 @@ def test_the_auc_is_the_area_under_the_curve_over_its_length(tmp_path, generator
 
 
 def test_evaluations_between_the_published_steps_have_no_part_in_a_cell(tmp_path):
-    """Run k scores k at 0, 1M and 2M, and 1,000 between: its return and its AUC are k."""
+    """Run k scores k at 0, 1M and 2M, and far more between: its return and its AUC are k."""
     half = MILLION // 2
     config = planted.config("Breakout", steps=5 * half, evaluate_every=half, seeds=range(10))
-    curves = np.array([[k, 1_000, k, 1_000, k, 1_000] for k in range(10)])
-    runs.write(tmp_path, config, planted.rows(config, dict.fromkeys(published.AGENTS, curves)))
+    curves = {
+        agent: np.array([[k, more, k, more, k, more] for k in range(10)])
+        for agent, more in zip(published.AGENTS, (1_000, 2_000, 3_000), strict=True)
+    }
+    runs.write(tmp_path, config, planted.rows(config, curves))
     certificate = certify([tmp_path])
     assert certificate.step == 2 * MILLION
     cells = certificate.cells

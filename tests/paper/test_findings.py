@@ -53,7 +53,7 @@ def verdict(verdicts, words):
 @pytest.mark.parametrize(("sarsa", "expected"), [(3.0, True), (0.5, False)])
 def test_scaling_with_the_action_set(sarsa, expected):
     slopes = {"expected_sarsa": sarsa, "qv_learning": 1.0}
-    verdicts = made_up("figure2", lambda rule, n, a: slopes[rule] * n)
+    verdicts = made_up("figure1", lambda rule, n, a: slopes[rule] * n)
     assert verdict(verdicts, "grows more slowly") is expected
     assert verdict(verdicts, "more accurate solution in the end") is not expected
 
@@ -61,7 +61,7 @@ def test_scaling_with_the_action_set(sarsa, expected):
 def test_it_is_the_growth_that_counts_and_not_where_it_ends():
     """QV-learning is behind at every |A|, but grows by one a time against three."""
     slopes = {"expected_sarsa": (0, 3.0), "qv_learning": (60, 1.0)}
-    verdicts = made_up("figure2", lambda rule, n, a: slopes[rule][0] + slopes[rule][1] * n)
+    verdicts = made_up("figure1", lambda rule, n, a: slopes[rule][0] + slopes[rule][1] * n)
     assert verdict(verdicts, "grows more slowly")
 
 
@@ -106,6 +106,15 @@ def test_dueling_against_q_learning_and_hard_rdq():
     # ahead at one of two |A|: that is no majority
     half = lambda r, n, a: 22.0 if r == "hard_rdq" and n > 2 else level[r]
     assert not verdict(made_up("figure5", half), "ahead of Dueling")
+    # at each step size of the largest |A|; not those at which a run diverges, if any are left
+    once = lambda r, n, a: 20.5 if r == "hard_rdq" and n > 2 and 0.1 < a < 0.2 else level[r]
+    across = "across the range of step sizes"
+    assert verdict(verdicts, across)
+    assert not verdict(made_up("figure5", once, diverged=high), across)
+    only_there = [("hard_rdq", round(float(np.exp(-2)), 4))]
+    assert verdict(made_up("figure5", once, diverged=high + only_there), across)
+    everywhere = [("hard_rdq", round(a, 4)) for a in FIGURES["figure5"].small().step_sizes]
+    assert not verdict(made_up("figure5", lambda r, n, a: level[r], diverged=everywhere), across)
     lost = {**level, "hard_rdq": 61.0}
     assert not verdict(made_up("figure5", lambda r, n, a: lost[r]), "beat Q-learning")
 

@@ -37,11 +37,11 @@ def header(page):
 
 
 def test_tabular_numbers_are_those_of_summary_json(tmp_path, capsys):
-    assert main(["reproduce", "figure2", "--scale", "smoke", "--out", str(tmp_path / "out")]) == 0
-    summary = json.loads((tmp_path / "out" / "figure2" / "summary.json").read_text())
+    assert main(["reproduce", "figure1", "--scale", "smoke", "--out", str(tmp_path / "out")]) == 0
+    summary = json.loads((tmp_path / "out" / "figure1" / "summary.json").read_text())
     page, reader = read([tmp_path / "out"])
     assert reader.embedded["data"]["tabular-0"]["table"] == summary["table"]
-    markdown = (tmp_path / "out" / "figure2" / "summary.md").read_text()
+    markdown = (tmp_path / "out" / "figure1" / "summary.md").read_text()
     for row in (line.split(" | ") for line in markdown.splitlines() if "| qv_learning |" in line):
         for number in (row[3], row[6]):  # AUC and final error, as people read them
             assert number in reader.text

@@ -63,7 +63,7 @@ def test_held_out_chooses_on_even_seeds_and_reports_odd_ones():
 
 
 def test_pooled_interval_takes_every_point_for_a_sample():
-    # Released code: mean ± 1.96 σ / √(seeds × points). Values 0 and 2, 50 each: σ = 1, n = 100.
+    # Released code: mean ± 1.96 s / √(seeds × points). Values 0 and 2, 50 each: s² = 100/99.
     interval = stats.pooled_interval(np.array([[0.0, 2.0]] * 50))
     assert interval.mean == 1.0
-    assert interval.half_width == pytest.approx(1.96 / 10)
+    assert interval.half_width == pytest.approx(1.96 / 99**0.5)

@@ -105,7 +105,7 @@ WRONG_OPERATORS = {
     ),
     "bc: the biased V update": lambda: qv.bc_qvmax_fixed_point(PROBLEM, operator=ops.qvmax),
     "bc: on-policy V update": lambda: qv.bc_qvmax_fixed_point(PROBLEM, operator=ops.qv_learning),
-    "figure 1: swapped": lambda: qv.bootstrapping(
+    "figure 2: swapped": lambda: qv.bootstrapping(
         PROBLEM, operators={"qv_learning": ops.qvmax, "qvmax": ops.qv_learning}
     ),
     "min norm: dueling's": lambda: av.minimum_norm(PROBLEM, hard=ops.dueling_q_limit),

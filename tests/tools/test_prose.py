@@ -100,6 +100,12 @@ def over_cells(cells):
     return d, ((d / spread).mean(), half), ((d / error) ** 2).sum()
 
 
+def within_a_deviation(ours, theirs):
+    """Whether a cell agrees: the 90 % interval lies within one published standard deviation."""
+    test = scipy.stats.ttest_ind(ours, theirs, equal_var=False)
+    return max(np.abs(test.confidence_interval(0.9))) < theirs.std(ddof=1)
+
+
 def test_all_cells_together():
     cells = [
         [values(w, *cell) for w in ("figure6", "published")] for cell in product(GAMES, AGENTS)
@@ -140,6 +146,14 @@ def test_what_the_protocol_of_the_text_takes_off():
     ]
     _, interval, chi2 = over_cells(cells)
     has(TEXT_AND_CODE, told(*interval, 2), f"{chi2:.0f}")
+    agree = sum(within_a_deviation(*cell) for cell in cells)
+    has("**After 10M steps**", f"{agree} of 15", f"= {chi2:.1f} ", page="README.md")
+    cells = [
+        [values(where, *cell)[:, LAST] for where in ("figure6", "published")]
+        for cell in product(GAMES, AGENTS)
+    ]
+    agree = sum(within_a_deviation(*cell) for cell in cells)
+    has("**After 10M steps**", f"{agree} of 15", f"= {over_cells(cells)[2]:.1f} ", page="README.md")
     seaquest = [percent(loss("Seaquest", agent)) for agent in AGENTS]
     freeway = percent(loss("Freeway", "dueling_dqn")), percent(loss("Freeway", "rdq"), 1)
     has(TEXT_AND_CODE, *seaquest, percent(loss("Asterix", "dueling_dqn")), *freeway)
@@ -153,3 +167,32 @@ def test_what_single_settings_take_off():
     for setting in ("init", "bias", "hold"):
         alone = values("ablation", "Asterix", f"dueling_dqn-{setting}")[:, MILLION]
         has("**Dueling DQN in Asterix**", told(*difference(paper, alone)))
+
+
+def test_the_least_settled_cell():
+    """Where standard deviations over seeds after 1M steps are furthest above the published ones."""
+    spreads = {
+        cell: [values(w, *cell)[:, MILLION].std(ddof=1) for w in ("validation", "published")]
+        for cell in product(GAMES, AGENTS)
+    }
+    ours, theirs = spreads["Breakout", "dueling_dqn"]
+    assert ours / theirs == max(a / b for a, b in spreads.values())
+    p = 2 * scipy.stats.f.sf((ours / theirs) ** 2, 29, 29)
+    has("**Dueling DQN in Breakout**", f"{ours:.1f}", f"{theirs:.1f}", f"{p:.3f}", f"{15 * p:.2f}")
+
+
+def test_what_hangs_on_one_sided_tests():
+    """Space Invaders: two-sided Holm p of ten tests, and of the fifteen of `qduet compare`."""
+    p = lambda game, x, y: (
+        scipy.stats.ttest_ind(
+            *(values("figure6", game, agent)[:, LAST] for agent in (x, y)), equal_var=False
+        ).pvalue
+    )
+    pairs = [("rdq", "dueling_dqn"), ("rdq", "dqn"), ("dueling_dqn", "dqn")]
+    for compared in (pairs[:2], pairs):
+        found = {(game, *pair): p(game, *pair) for game in GAMES for pair in compared}
+        corrected, largest = {}, 0.0
+        for i, (key, value) in enumerate(sorted(found.items(), key=lambda item: item[1])):
+            corrected[key] = largest = max(largest, (len(found) - i) * value)
+        told = [corrected["SpaceInvaders", *pair] for pair in pairs[:2]]
+        has("## What differs, and why", *(f"{p:.{3 if round(p, 2) == 0.05 else 2}g}" for p in told))

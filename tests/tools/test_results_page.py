@@ -79,8 +79,8 @@ def assert_row(heading, expected):
         assert_same(told, here)
 
 
-def test_figure2(summaries):
-    by_rule = summaries["paper", "figure2"]
+def test_figure1(summaries):
+    by_rule = summaries["paper", "figure1"]
     sarsa, qv = by_rule["expected_sarsa"], by_rule["qv_learning"]
     difference = paired_difference(qv.best_aucs, sarsa.best_aucs)
     assert_row("| \\|A\\| | Expected Sarsa", [*best_at_one(sarsa), *best(qv), str(difference)])

@@ -16,7 +16,7 @@ from qduet.paper.claims import signed
 from qduet.results import published
 from qduet.results.comparison import unit
 from qduet.results.published import title
-from qduet.results.runs import find, load
+from qduet.results.runs import Runs, find, load
 from qduet.stats import (
     Estimate,
     Interval,
@@ -43,7 +43,7 @@ Returns = dict[str, dict[float, np.ndarray]]
 
 def beta_returns(directory: Path) -> Returns:
     """The runs of ``results/beta``, in the order of the published games."""
-    by_game = {runs.game: runs for runs in map(load, find([directory]))}
+    by_game = _by_game(directory)
     return {
         game: {
             agent["beta"]: by_game[game].scores(agent["label"]).values[:, -1]
@@ -54,10 +54,16 @@ def beta_returns(directory: Path) -> Returns:
     }
 
 
+def _by_game(directory: Path) -> dict[str, Runs]:
+    """The runs in a directory, which may be absent."""
+    there = [directory] if directory.is_dir() else []
+    return {runs.game: runs for runs in map(load, find(there))}
+
+
 def beta_tables(results: Path) -> dict[str, str]:
     """The tables of docs/study.md on β, by name."""
     returns = beta_returns(results / "beta")
-    references = {runs.game: runs for runs in map(load, find([results / "validation"]))}
+    references = _by_game(results / "validation")
     at_last = {
         agent: {game: runs.scores(agent).values[:, -1] for game, runs in references.items()}
         for agent in ("dueling_dqn", "rdq")

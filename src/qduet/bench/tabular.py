@@ -138,11 +138,11 @@ def _numpy(mdp: MDP, name: str, alphas: np.ndarray, steps: int) -> tuple[float, 
 
 
 def summary(readings: Sequence[Reading]) -> dict[str, Any]:
-    """Figures 2, 3 and 5 at the full protocol, in seconds, if each of their rules was timed.
+    """Figures 1, 3 and 5 at the full protocol, in seconds, if each of their rules was timed.
 
     Extrapolated from readings at two or more |A|, linearly in |A| between them.
     """
-    figures = [FIGURES[name] for name in ("figure2", "figure3", "figure5")]
+    figures = [FIGURES[name] for name in ("figure1", "figure3", "figure5")]
     if not {r.rule for r in readings} >= {spec.rule for figure in figures for spec in figure.rules}:
         return {}
     cores = machine.cores()
@@ -179,7 +179,7 @@ def show(readings: Sequence[Reading]) -> None:
     print(f"Its final errors differ from the sweep's by at most {worst:.4f} points.")
     if job := summary(readings).get("whole_job_seconds"):
         print(
-            f"Figures 2, 3 and 5 ({job['updates']:,} updates) on {job['cores']} free cores, "
+            f"Figures 1, 3 and 5 ({job['updates']:,} updates) on {job['cores']} free cores, "
             f"extrapolated:\n"
             f"  sweep      {job['sweep']:,.0f} s, and {job['compilation']:,.0f} s of compilation\n"
             f"  NumPy ×61  {job['numpy_side_by_side'] / 60:,.0f} min\n"

@@ -112,6 +112,11 @@ def show(summary: Summary) -> None:
             table.show()
     for note in summary.notes:
         print(f"Note: {note}")
+    if "rdq" in summary.collection.agents and summary.pairs:
+        print(
+            "p-values are two-sided: do X and Y differ? qduet certify asks one-sided whether RDQ "
+            "is ahead; p Welch with --baseline rdq is its two-sided p."
+        )
     print("docs/comparing.md says what each number means.")
 
 

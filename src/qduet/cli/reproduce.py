@@ -9,28 +9,28 @@ from pathlib import Path
 
 from qduet.cli.options import add_out, nonempty_path
 from qduet.cli.progress import progress
-from qduet.core.errors import unknown_name
+from qduet.core.errors import InputError, unknown_name
 from qduet.core.files import check_settings, check_writable, to_json, write_atomically
 from qduet.core.provenance import provenance, versions
 from qduet.core.tables import Table
-from qduet.paper.figures import FIGURES
+from qduet.paper.figures import FIGURES, FORMER
 from qduet.paper.findings import Finding, findings
 from qduet.results.published import GAMES
 from qduet.results.runs import Runs
 from qduet.show import chart
-from qduet.show.charts.figure1 import figure1_norms
+from qduet.show.charts.figure2 import figure2_norms
 from qduet.show.charts.tabular import tabular_chart
 from qduet.show.charts.theory import figure4_chart
-from qduet.show.figures import draw, draw_figure1, save
+from qduet.show.figures import draw, draw_figure2, save
 from qduet.tabular.experiments import PROTOCOLS, TabularExperiment
 from qduet.tabular.running import run as run_experiment
 from qduet.tabular.summary import Summary, first_rule, summarise_all, table
 
 EXAMPLE = """qduet reproduce
 qduet reproduce figure5 --scale smoke --out /tmp/try
-qduet reproduce figure2 figure3 --protocol reference --out out-reference"""
+qduet reproduce figure1 figure3 --protocol reference --out out-reference"""
 
-THEORY = ("figure1", "figure4")
+THEORY = ("figure2", "figure4")
 """Figures of the theory, which are drawn without an experiment."""
 
 MINATAR = "figure6"
@@ -78,6 +78,12 @@ def run(args: argparse.Namespace) -> int:
     if args.scale == "smoke":
         chosen = [figure.small() for figure in chosen]
     deep = _deep_runs(args.deep_results) if MINATAR in names else []
+    for old, new in FORMER.items():
+        if {old, new} & {*names} and (args.out / old).is_dir():
+            raise InputError(
+                f"{args.out / old} holds what is now called {new}: rename it to {new} and delete "
+                f"the pictures {old}.* and {new}.*, or choose another directory"
+            )
     check_writable(args.out)
     scale = "smoke" if args.scale == "smoke" else "full"
     settings = {"protocol": args.protocol, "tabular_scale": scale, "versions": versions()}
@@ -89,8 +95,8 @@ def run(args: argparse.Namespace) -> int:
             found += _reproduce(figure, args.out, advance, judged=scale == "full")
             if not sys.stderr.isatty():
                 print(f"{figure.figure} done", file=sys.stderr, flush=True)
-    if "figure1" in names:
-        save(draw_figure1(figure1_norms()), args.out / "figure1")
+    if "figure2" in names:
+        save(draw_figure2(figure2_norms()), args.out / "figure2")
     if "figure4" in names:
         drawn = figure4_chart()
         save(draw(drawn), args.out / "figure4")

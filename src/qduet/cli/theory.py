@@ -23,7 +23,7 @@ from qduet.theory.suite import CLAIMS, Result, claim_names, results_on, run_suit
 EXAMPLE = """qduet theory --mdps 1000
 qduet theory --claim qvmax_bias --mdps 200 --json
 qduet theory --mdp FrozenLake-v1 --step-size 0.1
-qduet theory --mdps 100 --out theory          # draws figures 1 and 4, the rates, the ring"""
+qduet theory --mdps 100 --out theory          # draws figures 2 and 4, the rates, the ring"""
 
 PROBLEMS = (*FOUR_STATE, "ring")
 """The problems that --mdp knows by name, with any number of actions."""
@@ -134,12 +134,12 @@ def _rule_rows(problem: Problem, step_size: float) -> list[dict[str, Any]]:
 
 def _draw(out: Path) -> None:
     from qduet.show import chart
-    from qduet.show.charts.figure1 import figure1_norms
+    from qduet.show.charts.figure2 import figure2_norms
     from qduet.show.charts.theory import CHARTS
-    from qduet.show.figures import draw, draw_figure1, save
+    from qduet.show.figures import draw, draw_figure2, save
 
-    print("drawing figure1", file=sys.stderr)
-    save(draw_figure1(figure1_norms()), out / "figure1")
+    print("drawing figure2", file=sys.stderr)
+    save(draw_figure2(figure2_norms()), out / "figure2")
     for name, make in CHARTS.items():
         print(f"drawing {name}", file=sys.stderr)
         drawn = make()

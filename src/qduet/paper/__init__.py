@@ -1,6 +1,6 @@
 """What the paper reports, compared with our results.
 
-    figures              the tabular figures 2, 3 and 5, declared as data
+    figures              the tabular figures 1, 3 and 5, declared as data
     findings             what the paper says of them, tested on our curves
     admission            which training runs may be compared with the published scores
     agreement            the test of agreement, for each game and agent

@@ -116,13 +116,14 @@ def _problems_of_rows(runs: Runs) -> Iterator[str]:
 
 
 def _copies(runs: Runs) -> Iterator[str]:
-    """No two seeds of an agent may have the same numbers throughout."""
+    """No two runs, of the same agent or of two, may have the same numbers throughout."""
     columns = [name for name in PUBLISHED if name != "elapsed_seconds"]
+    first: dict[bytes, str] = {}
     for agent in runs.agents:
-        first: dict[bytes, int] = {}
         parts = [runs.scores(agent, name) for name in columns if name in runs.table]
         numbers = np.concatenate([part.values for part in parts], axis=1)
         for seed, row in zip(parts[0].seeds.tolist(), numbers, strict=True):
-            other = first.setdefault(row.tobytes(), seed)
-            if other != seed:
-                yield f"seeds {other} and {seed} of {agent} are the same run; train again"
+            run = f"seed {seed} of {agent}"
+            other = first.setdefault(row.tobytes(), run)
+            if other != run:
+                yield f"{other} and {run} are the same run; train again"

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from qduet.core.tables import Table
-from qduet.paper.agreement import MARGIN, Cell, over_cells
+from qduet.paper.agreement import ALPHA, MARGIN, Cell, over_cells
 from qduet.paper.certificate import FLOOR_MICROSECONDS, Certificate, Source
-from qduet.paper.claims import MINATAR, VERDICTS, Claim, signed
+from qduet.paper.claims import HOLDS, MINATAR, VERDICTS, Claim, p_text, signed
 from qduet.results import published
 from qduet.results.published import AGENT_NAMES, title
 from qduet.stats import Interval
@@ -103,6 +103,8 @@ def sentences(certificate: Certificate) -> list[str]:
         listed = ", ".join(f"{v}: {counts[v]}" for v in VERDICTS if counts[v])
         if counts:
             lines.append(f"Of {counts.total()} claims on {about}, {listed}.")
+        if deep:
+            lines += _one_sided(certificate.claims)
     short = {(c.game, c.agent): c.missing_seeds for c in certificate.cells if c.missing_seeds}
     for (game, agent), seeds in short.items():
         lines.append(
@@ -113,6 +115,21 @@ def sentences(certificate: Certificate) -> list[str]:
         if source.episodes_cut:
             lines.append(f"{title(source.game)}: {source.episodes_cut} episodes were cut short.")
     return lines
+
+
+def _one_sided(claims: Sequence[Claim]) -> list[str]:
+    """Which verdicts hang on a test being one-sided, and which command asks the other question."""
+    held = [(c, c.two_sided_p) for c in claims if c.two_sided_p is not None and c.verdict == HOLDS]
+    if not held:
+        return []
+    not_two_sided = [f"{c.statement} ({p_text(p)})" for c, p in held if p >= ALPHA]
+    but = f"; not {', '.join(not_two_sided)}" if not_two_sided else ""
+    return [
+        "Whether RDQ outperforms is tested one-sided (is it ahead?); in brackets the two-sided p "
+        "(do the two differ?), which qduet compare --baseline rdq shows of all five games. Of "
+        f"{len(held)} such claims that hold, {len(held) - len(not_two_sided)} are below "
+        f"{100 * ALPHA:g} % two-sided as well{but}."
+    ]
 
 
 def difference_line(cell: Cell) -> str:

@@ -4,7 +4,8 @@ On MinAtar (Section 4.3), at 10M steps, mean returns over seeds unless noted:
 
 - RDQ outperforms DQN, and Dueling DQN, in each of the five games: ten one-sided Welch tests,
   Holm-corrected together. *Holds* if our test rejects at 5 %; *does not hold* if the opposite test
-  does, corrected likewise; else *undecided*.
+  does, corrected likewise; else *undecided*. Beside each p stands the two-sided one, likewise
+  corrected: where it is above 5 %, the verdict hangs on the test being one-sided.
 - RDQ is more sample efficient than Dueling DQN in the five games (Section 1): the AUC instead of
   the last return, five one-sided tests, Holm-corrected. *Holds* if all reject; *does not hold* if
   the opposite test rejects in some game; else *undecided*.
@@ -25,6 +26,7 @@ import numpy as np
 
 from qduet.core.errors import as_input_error, read_json
 from qduet.paper.agreement import ALPHA, MEASURES, holm_among, measure
+from qduet.paper.figures import folder_of
 from qduet.results import published
 from qduet.results.published import AGENT_NAMES, title
 from qduet.results.runs import Runs
@@ -39,7 +41,7 @@ VERDICTS = (HOLDS, CORRECTED, FAILS, UNDECIDED, NO_DATA)
 MINATAR = "Fig 6"
 
 TABULAR = {
-    "figure2": "QV-learning scales better with |A| than Expected Sarsa",
+    "figure1": "QV-learning scales better with |A| than Expected Sarsa",
     "figure3": "QVMAX is biased; BC-QVMAX is not, and lags behind Q-learning",
     "figure5": "AV-learning beats Q-learning; Hard RDQ is ahead of Dueling Q-learning",
     "figure5-soft": "Soft RDQ is noisy in the tabular setting",
@@ -60,6 +62,8 @@ class Claim(NamedTuple):
     """The paper's evidence."""
     verdict: str
     """One of `VERDICTS`."""
+    two_sided_p: float | None = None
+    """Where our test is one-sided: the p-value of the two-sided one, Holm-corrected."""
 
 
 Samples = Callable[[str, str], np.ndarray | None]
@@ -132,15 +136,23 @@ class _Against(NamedTuple):
     """None without runs."""
     p_value: float
     """Of "RDQ is not ahead", Holm-corrected."""
+    two_sided: float
+    """Of equal means, Holm-corrected."""
     verdict: str
 
     def __str__(self) -> str:
         if self.pair is None:
             return NEEDED
-        digits = 2
-        while f"{self.p_value:.{digits}g}" == f"{ALPHA:g}" and digits < 6:  # on which side of 0.05?
-            digits += 1
-        return f"{signed(self.pair.difference)}, p = {self.p_value:.{digits}g}"
+        p, two_sided = p_text(self.p_value), p_text(self.two_sided)
+        return f"{signed(self.pair.difference)}, p = {p} (two-sided {two_sided})"
+
+
+def p_text(p_value: float) -> str:
+    """A p-value in two digits, or in as many as tell on which side of 0.05 it is."""
+    digits = 2
+    while f"{p_value:.{digits}g}" == f"{ALPHA:g}" and digits < 6:
+        digits += 1
+    return f"{p_value:.{digits}g}"
 
 
 def _rdq_against(samples: Samples, tests: Sequence[tuple[str, str]]) -> list[_Against]:
@@ -148,18 +160,26 @@ def _rdq_against(samples: Samples, tests: Sequence[tuple[str, str]]) -> list[_Ag
     pairs = [_pair(samples, game, "rdq", other) for game, other in tests]
     ahead = _corrected([pair and pair.ahead for pair in pairs])
     behind = _corrected([pair and pair.behind for pair in pairs])
+    two_sided = _corrected([pair and pair.two_sided for pair in pairs])
     verdicts = [
         NO_DATA if np.isnan(a) else HOLDS if a < ALPHA else FAILS if b < ALPHA else UNDECIDED
         for a, b in zip(ahead, behind, strict=True)
     ]
-    return list(map(_Against, pairs, ahead, verdicts))
+    return list(map(_Against, pairs, ahead, two_sided, verdicts))
 
 
 def _rdq_is_ahead(ours: Samples, theirs: Samples) -> list[Claim]:
     tests = [(game, other) for game in published.GAMES for other in ("dueling_dqn", "dqn")]
     compared = zip(tests, _rdq_against(ours, tests), _rdq_against(theirs, tests), strict=True)
     return [
-        Claim(MINATAR, rdq_outperforms(*test), str(our), str(their), our.verdict)
+        Claim(
+            MINATAR,
+            rdq_outperforms(*test),
+            str(our),
+            str(their),
+            our.verdict,
+            our.two_sided if our.pair else None,
+        )
         for test, our, their in compared
     ]
 
@@ -223,7 +243,7 @@ def reproduced_claims(out: Path | None) -> list[Claim]:
     """The claims on tabular experiments and theory, from the directory of ``qduet reproduce``."""
     claims = []
     for figure, about in TABULAR.items():
-        path = out and out / figure / "summary.json"
+        path = out and folder_of(out, figure) / "summary.json"
         with as_input_error(path):
             claims += _tabular(figure, about, _read(path))
     path = out and out / "theory" / "theory.json"
@@ -259,6 +279,11 @@ def _theory(document: Mapping[str, Any] | None) -> list[Claim]:
             f"its text: {claim['paper']}" if claim.get("paper") else "proof or text",
             FAILS if not claim["holds"] else CORRECTED if claim.get("paper") else HOLDS,
         )
-        for claim in document["claims"]
+        for claim in theory_claims(document)
         if claim["where"] != "ours"
     ]
+
+
+def theory_claims(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The claims of a ``theory.json``; earlier versions called the diagram of Figure 2 Figure 1."""
+    return [{**c, "where": c["where"].replace("Fig 1", "Fig 2")} for c in document["claims"]]

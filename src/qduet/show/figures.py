@@ -23,7 +23,7 @@ from matplotlib.ticker import EngFormatter, FuncFormatter
 
 from qduet.core.files import write_atomically
 from qduet.show.chart import FAINT, MOST_PERCENT, PUBLISHED, STEPS, Axis, Chart, Panel, Series
-from qduet.show.charts.figure1 import NUM_ACTIONS, Norms, in_discounts
+from qduet.show.charts.figure2 import NUM_ACTIONS, Norms, in_discounts
 from qduet.show.names import RULES
 
 FORMATS = ("png", "pdf", "svg")
@@ -227,11 +227,11 @@ def _set_ticks(axis: MatplotlibAxis, chosen: Axis) -> None:
         axis.set_major_formatter(EngFormatter(sep=""))
 
 
-# --- Figure 1 ------------------------------------------------------------------------------------
+# --- Figure 2 ------------------------------------------------------------------------------------
 
 
-def draw_figure1(norms: Mapping[str, Norms]) -> Figure:
-    """The diagrams of Figure 1 side by side: the tables of a rule as circles, with arrows."""
+def draw_figure2(norms: Mapping[str, Norms]) -> Figure:
+    """The diagrams of Figure 2 side by side: the tables of a rule as circles, with arrows."""
     with house_style():
         figure = Figure(figsize=(11, 1.7), layout="constrained")
         for axes, rule in zip(figure.subplots(1, len(norms)), norms, strict=True):

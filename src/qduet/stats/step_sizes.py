@@ -27,7 +27,7 @@ def pooled_interval(percent: np.ndarray) -> Interval:
     """
     samples = percent.astype(np.float64).ravel()
     mean = float(samples.mean())
-    half = 1.96 * float(samples.std()) / np.sqrt(samples.size)
+    half = 1.96 * float(samples.std(ddof=min(1, samples.size - 1))) / np.sqrt(samples.size)
     return Interval(mean, mean - half, mean + half, samples.size)
 
 

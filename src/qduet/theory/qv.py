@@ -179,7 +179,7 @@ def dependence(problem: Problem, operator: JointOperator) -> Floats:
 
 
 def bootstrapping(problem: Problem, *, operators: dict[str, JointOperator] | None = None) -> Check:
-    """Figure 1: V feeds V and Q in QV-learning; Q and V feed each other in QVMAX and BC-QVMAX."""
+    """Figure 2: V feeds V and Q in QV-learning; Q and V feed each other in QVMAX and BC-QVMAX."""
     gamma = problem.mdp.discount
     stated = {
         "qv_learning": [[0.0, gamma], [0.0, gamma]],

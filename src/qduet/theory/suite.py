@@ -59,7 +59,7 @@ _CLAIMS = (
         updates.bc_qvmax_unit_step,
         paper="with a delay",
     ),
-    Claim("Fig 1", "who bootstraps from whom", qv.bootstrapping),
+    Claim("Fig 2", "who bootstraps from whom", qv.bootstrapping),
     Claim("Eq 2–14", "the nine rules follow their operators", updates.mean_updates),
     Claim("Sec 4.1", "Dueling keeps the mean advantage", updates.dueling_invariant),
     Claim("Eq 15", "Hard RDQ keeps V − Σ A, Soft RDQ forgets it", updates.rdq_invariant),

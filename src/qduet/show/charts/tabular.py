@@ -1,4 +1,4 @@
-"""Figures 2, 3 and 5: error curves, AUC against step size, best AUC against |A|."""
+"""Figures 1, 3 and 5: error curves, AUC against step size, best AUC against |A|."""
 
 import dataclasses
 from collections.abc import Iterator

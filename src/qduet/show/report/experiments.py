@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from qduet.core.errors import InputError, read_json
 from qduet.core.files import open_arrays
-from qduet.paper.figures import FIGURES
+from qduet.paper.figures import FIGURES, figure_of
 from qduet.paper.findings import Finding, findings
 from qduet.tabular.experiments import SHARED, TabularExperiment
 from qduet.tabular.rules import RULES
@@ -81,10 +81,10 @@ def load(folder: Path, files: list[CurvesFile], title: str | None = None) -> lis
 
 def _experiment(folder: Path, files: list[CurvesFile], title: str | None) -> Loaded:
     shared = {key: files[0].settings[key] for key in SHARED}
-    figure = folder.resolve().name  # "." has none
-    declared = FIGURES.get(figure)
+    declared = FIGURES.get(figure_of(folder.resolve()))  # "." has no name
     if declared and declared.problem != shared["problem"]:
         declared = None
+    figure = declared.figure if declared else folder.resolve().name
     experiment = TabularExperiment(
         figure=figure,
         title=declared.title if declared else f"{title or figure} (not in the paper)",

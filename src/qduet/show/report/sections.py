@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from qduet.core.errors import InputError
 from qduet.paper.certificate import Certificate, certify
-from qduet.paper.figures import FIGURES
+from qduet.paper.figures import FIGURES, figure_of
 from qduet.results.runs import Runs, load
 from qduet.show.report import certificate, deep, experiments, play, tabular, theory
 from qduet.show.report.html import el
@@ -87,7 +87,7 @@ def _tabular(found: Found, problems: list[str]) -> Section:
 
 
 def _theory(found: Found, problems: list[str]) -> Section:
-    parts = [theory.show_figure1("figure1")] if found.of_the_paper else []
+    parts = [theory.show_figure2("figure2")] if found.of_the_paper else []
     once = {path.stem: path for path in reversed(found.charts)}
     for stem in sorted(once):
         parts.append(attempt(problems, theory.show_chart, once[stem], stem))
@@ -155,7 +155,7 @@ def _certificate(found: Found, groups: Groups, problems: list[str]) -> Section:
     """The paper’s claims, and our runs against the published ones."""
     parts: list[Part] = []
     refused: list[str] = []
-    figures = [folder for folder in found.curves if folder.name in FIGURES]
+    figures = [folder for folder in found.curves if figure_of(folder) in FIGURES]
     whole = [folder.parent for folder in figures if (folder / "summary.json").exists()]
     reproduced = whole[0] if whole else None
     admitted: list[tuple[Path, Certificate]] = []

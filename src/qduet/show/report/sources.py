@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from qduet.core.errors import InputError
-from qduet.paper.figures import FIGURES
+from qduet.paper.figures import FIGURES, figure_of
 from qduet.results import runs
 
 THEORY = "theory.json"
@@ -41,7 +41,7 @@ class Found:
     @property
     def of_the_paper(self) -> bool:
         """Whether there is something that others' own experiments and runs do not make."""
-        figures = any(folder.name in FIGURES for folder in self.curves)
+        figures = any(figure_of(folder) in FIGURES for folder in self.curves)
         return bool(figures or self.theory or self.charts)
 
     @property

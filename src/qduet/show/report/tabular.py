@@ -155,8 +155,8 @@ def show_log(path: Path) -> Part:
 def _log_facts(path: Path, log: dict[str, Any]) -> list[Fact]:
     facts = []
     if "seconds" in log:
-        what = ", ".join(map(str, log.get("figures", ())))
-        facts.append(Fact("time", f"{what}, the last run: {log['seconds']:.1f} s", None, str(path)))
+        what = f"The last qduet reproduce, {len(log.get('figures', ()))} figures"
+        facts.append(Fact("time", f"{what}: {log['seconds']:.1f} s", None, str(path)))
     known = [f"{key} {log[key]}" for key in ("device", "qduet", "jax", "python") if log.get(key)]
     facts.append(Fact("where", f"Tabular experiments: {', '.join(known)}", None, str(path)))
     return facts

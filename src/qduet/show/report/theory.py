@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from qduet.core.errors import as_input_error, read_json
-from qduet.paper.claims import CORRECTED, HOLDS
+from qduet.paper.claims import CORRECTED, HOLDS, theory_claims
 from qduet.show.chart import read
-from qduet.show.charts import figure1
+from qduet.show.charts import figure2
 from qduet.show.charts.theory import ALT, TITLES
-from qduet.show.figures import draw_figure1, rendered
+from qduet.show.figures import draw_figure2, rendered
 from qduet.show.report.html import code, el, table
 from qduet.show.report.parts import Fact, Part, chart_data, figure, item, source
 
@@ -23,7 +23,7 @@ def show_claims(path: Path, name: str) -> Part:
 
 
 def _claims(path: Path, document: dict[str, Any], name: str) -> Part:
-    rows = []
+    document, rows = {**document, "claims": theory_claims(document)}, []
     for claim in document["claims"]:
         says = claim.get("paper")
         verdict = CORRECTED if says else HOLDS
@@ -83,12 +83,12 @@ def show_chart(path: Path, name: str) -> Part:
     return Part(html, {name: chart_data(chart)}, {})
 
 
-def show_figure1(name: str) -> Part:
-    """Figure 1 as it is on paper, and its norms."""
-    norms = figure1.figure1_norms()
-    svg = base64.b64encode(rendered(draw_figure1(norms))["svg"]).decode()
-    picture = el("img", src=f"data:image/svg+xml;base64,{svg}", alt=figure1.in_words(norms))
-    wide = el("div", picture, class_="scroll", tabindex="0", role="region", aria_label="Figure 1")
-    html = item(name, figure1.TITLE, el("figure", wide, el("figcaption", figure1.ALT)))
+def show_figure2(name: str) -> Part:
+    """Figure 2 as it is on paper, and its norms."""
+    norms = figure2.figure2_norms()
+    svg = base64.b64encode(rendered(draw_figure2(norms))["svg"]).decode()
+    picture = el("img", src=f"data:image/svg+xml;base64,{svg}", alt=figure2.in_words(norms))
+    wide = el("div", picture, class_="scroll", tabindex="0", role="region", aria_label="Figure 2")
+    html = item(name, figure2.TITLE, el("figure", wide, el("figcaption", figure2.ALT)))
     stated = {rule: {f"{a}→{b}": x for (a, b), x in by.items()} for rule, by in norms.items()}
-    return Part(html, {}, {name: {"norms": stated, "discount": figure1.DISCOUNT}})
+    return Part(html, {}, {name: {"norms": stated, "discount": figure2.DISCOUNT}})

@@ -1,4 +1,4 @@
-"""Figure 1: who bootstraps from whom, as numbers; `qduet.show.figures.draw_figure1` draws them."""
+"""Figure 2: who bootstraps from whom, as numbers; `qduet.show.figures.draw_figure2` draws them."""
 
 import itertools
 
@@ -14,7 +14,7 @@ from qduet.theory.qv import dependence
 DISCOUNT = 0.9
 NUM_ACTIONS = 4
 
-TITLE = "Figure 1: who bootstraps from whom"
+TITLE = "Figure 2: who bootstraps from whom"
 ALT = (
     "An arrow points from the table that is bootstrapped from to the table that is updated; its "
     "number is the norm of that block of the operator’s Jacobian, for |A| = 4 and γ = 0.9."
@@ -24,7 +24,7 @@ Norms = dict[tuple[str, str], float]
 """``(from, to) -> norm``: how strongly the target of one table depends on another."""
 
 
-def figure1_norms() -> dict[str, Norms]:
+def figure2_norms() -> dict[str, Norms]:
     """The norms of the five rules of the figure."""
     problem = problem_of(four_state("qvmax", NUM_ACTIONS, DISCOUNT))
     rules = ("qv_learning", "qvmax", "bc_qvmax", "dueling_q", "hard_rdq")
