@@ -1,11 +1,9 @@
 """Standard streams that are closed, full or gone, and a terminal that is closed during training."""
 
-import fcntl
 import os
 import pty
 import subprocess
 import sys
-import termios
 import time
 
 import pytest
@@ -48,6 +46,13 @@ def test_output_to_a_full_disk_is_still_an_error():
     assert ended.returncode != 0
 
 
+TAKE_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["theory", "--mdps", "1", "--claim", "qvmax_bias", "--workers", "1"], ["tabular", "nothing"]],
@@ -61,16 +66,12 @@ def test_a_training_goes_on_when_its_terminal_is_closed(tmp_path):
     """The kernel sends SIGHUP, and each write to the terminal fails from then on."""
     ours, theirs = pty.openpty()
 
-    def lead_a_session():
-        os.setsid()
-        fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
-
     training = subprocess.Popen(
-        [*QDUET, *TRAIN, tmp_path],
+        [sys.executable, "-c", TAKE_TERMINAL, *QDUET, *TRAIN, tmp_path],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        preexec_fn=lead_a_session,
+        start_new_session=True,
     )
     os.close(theirs)
     give_up = time.monotonic() + 60
