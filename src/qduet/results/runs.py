@@ -62,6 +62,9 @@ DIAGNOSTICS = (
 
 COLUMNS = KEYS + PUBLISHED + DIAGNOSTICS
 
+LONGEST_LABEL = 200
+"""Bytes of an agent's label; the names of files have it in them."""
+
 Row = Mapping[str, Any]
 """One evaluation of one run: a value for each of `COLUMNS` (None or NaN: not known)."""
 
@@ -228,9 +231,15 @@ def is_sound(config: Mapping[str, Any]) -> bool:
     return (
         bool(labels and seeds)
         and isinstance(config["game"], str)
-        and all(isinstance(label, str) for label in labels)
+        and all(isinstance(label, str) and is_label(label) for label in labels)
         and all(type(number) is int for number in (config["steps"], *seeds))
     )
+
+
+def is_label(text: str) -> bool:
+    """Whether a file's name can hold `text`, and a terminal can show it."""
+    short = len(text.encode(errors="replace")) <= LONGEST_LABEL
+    return bool(text) and short and text.isprintable() and not set(text) & {"/", "\\"}
 
 
 def _texts(directory: Path, check: bool) -> dict[str, str]:
