@@ -158,13 +158,14 @@ def _by_label(config: dict[str, Any]) -> str:
 def claimed(directory: Path) -> Iterator[None]:
     """Holds the directory for this process; `InputError` if another process has it."""
     path = directory / LOCK
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        file = os.fdopen(open_lock(path), "rb+", buffering=0)
-        held = lock(file.fileno()) is False
-    except OSError as error:
-        raise InputError(f"cannot lock {path}: {error.strerror}; choose another place") from None
-    with file:
+    with contextlib.ExitStack() as stack:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            file = stack.enter_context(os.fdopen(open_lock(path), "rb+", buffering=0))
+            held = lock(file.fileno()) is False
+        except OSError as error:
+            told = f"cannot lock {path}: {error.strerror}; choose another directory"
+            raise InputError(told) from None
         if held:
             raise InputError(f"another qduet train is at work in {directory}")
         yield

@@ -146,6 +146,7 @@ def scores_of(table: Mapping[str, np.ndarray], chosen: np.ndarray, column: str) 
 
 
 _WANTED = "give the --out directory of a qduet train command"
+_AGAIN = "run its qduet train command again, which makes it anew"
 
 
 def find(directories: Sequence[Path]) -> list[Path]:
@@ -251,9 +252,10 @@ def _texts(directory: Path, check: bool) -> dict[str, str]:
         if not (check and edited):
             return texts
         time.sleep(pause)
+    unfinished = (directory / "checkpoint").exists()
+    remedy = _AGAIN if unfinished else "restore the file, or train again in another directory"
     raise InputError(
-        f"{directory / edited[0]} is not as qduet train wrote it (its checksum differs); "
-        "restore the file, or train again in another directory"
+        f"{directory / edited[0]} is not as qduet train wrote it (its checksum differs); {remedy}"
     )
 
 
@@ -261,8 +263,10 @@ def _read(directory: Path, name: str) -> str:
     try:
         return (directory / name).read_text(encoding="utf-8")
     except FileNotFoundError:
+        again = name != CONFIG and (directory / CONFIG).exists()
+        remedy = f"if its training was killed, {_AGAIN}; or restore the file" if again else _WANTED
         raise InputError(
-            f"{directory} holds no training runs ({name} is missing); {_WANTED}"
+            f"{directory} holds no training runs ({name} is missing); {remedy}"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {directory / name}: {error}") from None
