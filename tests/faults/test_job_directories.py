@@ -1,4 +1,4 @@
-"""Directories of jobs after kills, losses and hostile files: nothing is lost, and one is at work."""
+"""Directories of jobs after kills, losses and hostile files: nothing is lost, one is at work."""
 
 import dataclasses
 import errno

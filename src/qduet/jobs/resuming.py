@@ -40,8 +40,9 @@ def examine(directory: Path, job: Job, provenance: Mapping[str, Any]) -> Found:
     fresh = Found(job.config(dict(provenance)), False, False)
     path = directory / runs.CONFIG
     if not path.exists():
-        if saved or trained or (directory / runs.EVALUATIONS).exists():
-            what = "a checkpoint" if saved else "weights" if trained else runs.EVALUATIONS
+        evaluated = (directory / runs.EVALUATIONS).exists()
+        if saved or trained or evaluated:
+            what = "a checkpoint" if saved else runs.EVALUATIONS if evaluated else "weights"
             raise InputError(f"{directory} has {what} but no {runs.CONFIG}; restore that")
         others = runs.below(directory)
         if others:
