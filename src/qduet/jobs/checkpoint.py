@@ -56,7 +56,7 @@ def path_of(directory: Path) -> Path:
     return directory / FOLDER / NAME
 
 
-def save(directory: Path, job: Job, state: State, *, keep: bool = True) -> None:
+def save(directory: Path, job: Job, state: State, keep: bool = True) -> None:
     """Writes (or replaces) the checkpoint of a directory; `keep`: also once the job is finished."""
     arrays = tensors.flatten({"runs": state.runs, "sums": state.sums})
     stored = json.dumps({name: getattr(state, name) for name in _NO_ARRAYS})

@@ -278,7 +278,7 @@ class _Loop:
     def _save(self) -> None:
         self._report("saving")
         begun = time.monotonic()
-        checkpoint.save(self.directory, self.job, self.state, keep=self.keep_checkpoint)
+        checkpoint.save(self.directory, self.job, self.state, self.keep_checkpoint)
         self.saved_at = time.monotonic()
         self.save_seconds = self.saved_at - begun
 
