@@ -12,8 +12,16 @@ from pathlib import Path
 from typing import Any
 
 
+def printable(text: str) -> str:
+    """`text` in one line, with what a terminal would obey (escapes, line ends) spelled out."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 class InputError(ValueError):
     """What was wrong, where, and what to do about it, in one line."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> InputError:

@@ -8,6 +8,8 @@ was made with. Nothing is pickled.
 
 import contextlib
 import dataclasses
+import errno
+import glob
 import hashlib
 import io
 import json
@@ -38,7 +40,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         if path.parent == Path("/dev") or (path.exists() and not path.is_file()):
             raise InputError(f"cannot write {path}: it is not a file; give the name of one")
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        handle, temporary = _temporary(path)
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
@@ -55,6 +57,48 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
                 f"cannot write {path}: {error.strerror}; choose another place, or free space"
             ) from None
         raise
+
+
+def _temporary(path: Path) -> tuple[int, str]:
+    """A new file beside `path`, locked; those that killed processes left there are removed."""
+    for begun in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        with contextlib.suppress(OSError), os.fdopen(open_lock(begun), "rb+") as file:
+            if lock(file.fileno()):  # a process that is alive holds the lock of its own
+                begun.unlink()
+    while True:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        removed = False  # by another process, before it was locked
+        with contextlib.suppress(OSError):
+            removed = lock(handle) is False or not os.path.exists(name)
+        if not removed:
+            return handle, name
+        os.close(handle)
+
+
+def open_lock(path: Path) -> int:
+    """Opens a file to lock it, made if need be: never emptied, and a link is not followed."""
+    flags = [getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC")]
+    return os.open(path, os.O_RDWR | os.O_CREAT | sum(flags), 0o666)
+
+
+def lock(handle: int) -> bool | None:
+    """Whether this process now holds the lock of an open file, until that is closed.
+
+    None where there are no locks, as on Windows and some network drives.
+    """
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:
+        return None
+    except OSError as error:
+        if error.errno in (errno.EAGAIN, errno.EACCES):
+            return False
+        if error.errno in (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS):
+            return None
+        raise
+    return True
 
 
 def _flush_directory(directory: Path) -> None:

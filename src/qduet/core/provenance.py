@@ -21,16 +21,18 @@ def versions() -> dict[str, str]:
 
 
 def commit() -> str | None:
-    """The commit of the source tree, with ``+changes`` if it was edited; None outside of one."""
+    """The commit of the source tree, with ``+changes`` if it was edited; None if not known."""
     root = Path(__file__).parents[3]
     if not (root / ".git").exists():
         return None
-    described = ("describe", "--always", "--abbrev=40", "--exclude=*", "--dirty=+changes")
+    git = ("git", "--no-optional-locks", "-C", root)  # a kill leaves no index.lock behind
+    answer = lambda *words: subprocess.run([*git, *words], capture_output=True, check=True).stdout
     try:
-        git = subprocess.run(["git", "-C", root, *described], capture_output=True, text=True)
-    except OSError:
+        head = answer("rev-parse", "--verify", "HEAD").decode().strip()
+        changes = answer("status", "--porcelain", "--untracked-files=no")
+    except (OSError, subprocess.CalledProcessError):
         return None
-    return git.stdout.strip() or None
+    return f"{head}+changes" if changes else head
 
 
 def provenance() -> dict[str, str | None]:

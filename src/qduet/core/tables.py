@@ -9,6 +9,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from qduet.core.errors import printable
+
 _NUMERIC = tuple("0123456789+−-±×∞–<")
 
 
@@ -39,7 +41,7 @@ class Table(NamedTuple):
         shown.title_justify = "left"
         for heading, column in zip(self.headings, zip(*self.rows, strict=True), strict=True):
             numeric = all(text.startswith(_NUMERIC) for text in column)
-            shown.add_column(Text(heading), justify="right" if numeric else "left")
+            shown.add_column(Text(printable(heading)), justify="right" if numeric else "left")
         first = [row[0] for row in self.rows]
         by_game = self.headings[0] == "game" and len(set(first)) < len(first)
         for before, row in zip(["", *first], self.rows, strict=False):
@@ -47,7 +49,7 @@ class Table(NamedTuple):
             if by_game and not repeated:
                 shown.add_section()
             texts = ("" if repeated else row[0], *row[1:])
-            shown.add_row(*(Text(text, (styles or {}).get(text, "")) for text in texts))
+            shown.add_row(*(Text(printable(x), (styles or {}).get(x, "")) for x in texts))
         console = Console(width=None if sys.stdout.isatty() else 150)
         with console.capture() as captured:  # at a closed pipe, rich itself would exit with code 1
             console.print(shown)

@@ -2,9 +2,11 @@
 
 The file holds weights, targets, optimiser, replay memories, environments, observations and random
 keys as tensors, with step, times, sums of losses and the evaluations so far. It also names the job
-and the versions that made it: with another job, version or kind of device it is refused.
+and the versions that made it: with another job, version, kind of device or, on CPUs, number of
+threads it is refused.
 """
 
+import contextlib
 import dataclasses
 import json
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from qduet.core import tensors
+from qduet.core import machine, tensors
 from qduet.core.errors import InputError, parse_json
 from qduet.core.files import first_difference, to_json
 from qduet.core.provenance import versions
@@ -54,11 +56,29 @@ def path_of(directory: Path) -> Path:
     return directory / FOLDER / NAME
 
 
-def save(directory: Path, job: Job, state: State) -> None:
-    """Writes (or replaces) the checkpoint of a directory."""
+def save(directory: Path, job: Job, state: State, keep: bool = True) -> None:
+    """Writes (or replaces) the checkpoint of a directory; `keep`: also once the job is finished."""
     arrays = tensors.flatten({"runs": state.runs, "sums": state.sums})
     stored = json.dumps({name: getattr(state, name) for name in _NO_ARRAYS})
-    tensors.write(path_of(directory), arrays, {**_identity(job), "state": stored})
+    options = {"threads": machine.threads(), "keep": keep}
+    texts = {name: json.dumps(value) for name, value in options.items()}
+    metadata = {**_identity(job), **texts, "state": stored}
+    tensors.write(path_of(directory), arrays, metadata)
+
+
+def remove(directory: Path, *, unless_kept: bool = False) -> None:
+    """Removes the checkpoint of a finished job; `unless_kept`: not if it was saved to be kept."""
+    path = path_of(directory)
+    if unless_kept and path.exists():
+        try:
+            wanted = tensors.read(path)[1].get("keep", "true")  # older files do not tell
+        except InputError:
+            return
+        if wanted != "false":
+            return
+    path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # there may be something else in it
+        path.parent.rmdir()
 
 
 def load(directory: Path, job: Job, program: Program) -> State:
@@ -66,6 +86,13 @@ def load(directory: Path, job: Job, program: Program) -> State:
     path = path_of(directory)
     arrays, metadata = tensors.read(path)
     try:
+        threads = metadata.get("threads", str(machine.threads()))  # older files do not tell
+        if versions()["device"] == "cpu" and threads != str(machine.threads()):
+            raise InputError(
+                f"{path} was made with {threads} CPU threads, and here are {machine.threads()}, "
+                f"which would change its results: continue with NPROC={threads} set in the "
+                "environment, or choose another directory"
+            )
         for what, here in _identity(job).items():
             if metadata[what] != here:
                 raise InputError(

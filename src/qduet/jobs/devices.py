@@ -44,16 +44,64 @@ def keep_compiled() -> None:
 # --- Memory --------------------------------------------------------------------------------------
 
 
+PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+
+COMPILING = 450 * 2**20
+"""Bytes of a host's memory that compiling takes, and training beside the states of the runs."""
+
+
 def memory(device: jax.Device) -> int | None:
     """Bytes that a program can have on `device`; None if that is not known."""
     stats = device.memory_stats() or {}
     if "bytes_limit" in stats:
         return int(stats["bytes_limit"])
-    with contextlib.suppress(OSError, ValueError, StopIteration):
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        line = next(line for line in lines if line.startswith("MemAvailable"))
-        return 1024 * int(line.split()[1])
-    return None
+    left = []
+    for limit in (_left_by_machine, _left_by_groups, _left_by_process):
+        with contextlib.suppress(ImportError, OSError, ValueError, KeyError):  # not on every system
+            left += limit()
+    return max(0, min(left) - COMPILING) if left else None
+
+
+def _left_by_machine() -> list[int]:
+    return [1024 * _fields(PROC / "meminfo")["MemAvailable:"]]
+
+
+def _left_by_groups() -> list[int]:
+    """What each control group (v1 or v2) of this process, and each above it, has left."""
+    left = []
+    for line in (PROC / "self" / "cgroup").read_text().splitlines():
+        _, controllers, name = line.split(":", 2)
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        root = CGROUPS / "memory" if controllers else CGROUPS
+        names = ("limit_in_bytes", "usage_in_bytes") if controllers else ("max", "current")
+        lowest = root / name.lstrip("/")
+        for group in (lowest, *lowest.parents[: len(lowest.parts) - len(root.parts)]):
+            with contextlib.suppress(OSError, ValueError):  # "max": no limit
+                most, used = (int((group / f"memory.{name}").read_text()) for name in names)
+                kept = _fields(group / "memory.stat")
+                # The kernel drops the content of files when memory is needed.
+                files = [kept.get(f"total_{x}", kept.get(x, 0)) for x in _FILES]
+                left.append(most - used + sum(files))
+    return left
+
+
+_FILES = ("active_file", "inactive_file")
+
+
+def _left_by_process() -> list[int]:
+    """What ``ulimit -v`` leaves."""
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int((PROC / "self" / "statm").read_text().split()[0])
+    return [] if limit < 0 else [limit - pages * resource.getpagesize()]
+
+
+def _fields(path: Path) -> dict[str, int]:
+    """A file of lines ``name value …``."""
+    lines = (line.split() for line in path.read_text().splitlines())
+    return {words[0]: int(words[1]) for words in lines}
 
 
 def bytes_per_run(program: Program, episodes: int) -> int:

@@ -14,7 +14,7 @@ from qduet.core.errors import InputError, as_setting, unknown_name
 from qduet.deep.agents import PROTOCOLS, Agent
 from qduet.minatar import canonical_id, game_of
 from qduet.minatar.registry import fingerprint_of
-from qduet.results.runs import FORMAT
+from qduet.results.runs import FORMAT, LONGEST_LABEL, is_label
 
 PER_RUN = frozenset(
     {
@@ -182,10 +182,11 @@ def _check_names(job: Job) -> None:
         twice = [value for value in values if values.count(value) > 1]
         if twice:
             raise InputError(f"{what} {twice[0]} is there twice; name each one once")
-    wrong = [label for label, _ in job.agents if not re.fullmatch(r"[\w.+-]+", label)]
+    wrong = [x for x, _ in job.agents if not re.fullmatch(r"[\w.+-]+", x) or not is_label(x)]
     if wrong:
         raise InputError(
-            f"agent label '{wrong[0]}' must be of letters, digits and . _ + - (file names)"
+            f"agent label '{wrong[0][:50]}' must be of letters, digits and . _ + - (file names), "
+            f"and of at most {LONGEST_LABEL} bytes"
         )
     outside = [seed for seed in job.seeds if not 0 <= seed < MAX_SEED]
     if outside:

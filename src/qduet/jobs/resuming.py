@@ -1,21 +1,25 @@
 """What a results directory holds of a job: nothing, a part of it with a checkpoint, or all of it.
 
-One process at a time works in a directory. Once training has left something there, the directory
-belongs to one job for good. Results of other settings are never written over, nor are results that
-cannot be read and that no checkpoint can make again.
+One process at a time works in a directory. Once a configuration, weights or a checkpoint are there,
+the directory belongs to that job for good. The same job may begin anew only if nothing is lost by
+it: without weights, and without evaluations after step 0. Results that cannot be read, and that no
+checkpoint can make again, are never written over.
 """
 
 import contextlib
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from qduet.core.errors import InputError, parse_json
-from qduet.core.files import check_writable, first_difference, to_json
+from qduet.core.files import first_difference, lock, open_lock, to_json
 from qduet.jobs import checkpoint, weights
 from qduet.jobs.job import Job
 from qduet.results import runs
+
+LOCK = ".lock"
+"""The file that a process locks while it works in a directory; it is never removed."""
 
 
 class Found(NamedTuple):
@@ -32,11 +36,13 @@ class Found(NamedTuple):
 def examine(directory: Path, job: Job, provenance: Mapping[str, Any]) -> Found:
     """What `directory` holds of `job`; `InputError` if it holds something else, or is damaged."""
     saved = checkpoint.path_of(directory).exists()
+    trained = next((directory / weights.FOLDER).glob("*.safetensors"), None)
     fresh = Found(job.config(dict(provenance)), False, False)
     path = directory / runs.CONFIG
     if not path.exists():
-        if saved or (directory / runs.EVALUATIONS).exists():
-            what = "a checkpoint" if saved else runs.EVALUATIONS
+        evaluated = (directory / runs.EVALUATIONS).exists()
+        if saved or trained or evaluated:
+            what = "a checkpoint" if saved else runs.EVALUATIONS if evaluated else "weights"
             raise InputError(f"{directory} has {what} but no {runs.CONFIG}; restore that")
         others = runs.below(directory)
         if others:
@@ -46,9 +52,9 @@ def examine(directory: Path, job: Job, provenance: Mapping[str, Any]) -> Found:
             )
         return fresh
     there = _read(path)
-    if not saved and not _worth_keeping(directory):
-        return fresh
     _check_same(directory, there, job)
+    if not (saved or trained or _worth_keeping(directory)):
+        return fresh
     steps = there["steps"]
     if saved:
         done = job.steps == steps and _whole(directory, job)
@@ -152,47 +158,15 @@ def _by_label(config: dict[str, Any]) -> str:
 @contextlib.contextmanager
 def claimed(directory: Path) -> Iterator[None]:
     """Holds the directory for this process; `InputError` if another process has it."""
-    check_writable(directory / checkpoint.FOLDER)
-    path = directory / checkpoint.FOLDER / "lock"
+    path = directory / LOCK
     with contextlib.ExitStack() as stack:
         try:
-            file = stack.enter_context(path.open("w"))
-            _lock(file)
-            # Its last holder may have removed the file; others would then lock a new one.
-            if not os.path.samestat(os.fstat(file.fileno()), path.stat()):
-                raise BlockingIOError
-        except (BlockingIOError, FileNotFoundError):
-            raise InputError(f"another qduet train is at work in {directory}") from None
-        try:
-            _sweep(directory)
-            yield
-        finally:
-            with contextlib.suppress(OSError):
-                path.unlink()
-                os.rmdir(path.parent)  # if nothing else is left in it
-
-
-def _lock(file: IO[str]) -> None:
-    """Locks the file; `BlockingIOError` if another process holds it.
-
-    Where there are no locks, as on Windows and some network drives, nothing keeps two processes out
-    of one directory.
-    """
-    with contextlib.suppress(ImportError):
-        import fcntl
-
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise
-        except OSError:
-            return
-
-
-def _sweep(directory: Path) -> None:
-    """Removes the unfinished files of a killed process (`core.files.replacing`)."""
-    files = [directory / name for name in (runs.CONFIG, runs.EVALUATIONS, runs.SUMS)]
-    files += [checkpoint.path_of(directory), directory / weights.FOLDER / "*.safetensors"]
-    for file in files:
-        for begun in file.parent.glob(f".{file.name}.*"):
-            begun.unlink(missing_ok=True)
+            directory.mkdir(parents=True, exist_ok=True)
+            file = stack.enter_context(os.fdopen(open_lock(path), "rb+", buffering=0))
+            held = lock(file.fileno()) is False
+        except OSError as error:
+            told = f"cannot lock {path}: {error.strerror}; choose another directory"
+            raise InputError(told) from None
+        if held:
+            raise InputError(f"another qduet train is at work in {directory}")
+        yield

@@ -10,9 +10,9 @@ two calls of the compiled program, where the state is whole: by Ctrl-C, SIGTERM 
 time with a checkpoint. An evaluation changes no state. If it is interrupted, it is given up and
 made again later.
 
-A kill at any moment does no harm, because of the order in which files are written: rows after step
-0 only if there is a checkpoint, and at the end checkpoint, weights, last rows; then the checkpoint
-is removed.
+A kill at any moment does no harm, because of the order in which files are written: the
+configuration with the rows of step 0, then checkpoints, rows after step 0 only if there is a
+checkpoint, and at the end checkpoint, weights, last rows; then the checkpoint is removed.
 """
 
 import contextlib
@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from qduet.core import machine
 from qduet.core.provenance import provenance
 from qduet.jobs import checkpoint, devices, resuming, weights
 from qduet.jobs.checkpoint import State
@@ -107,7 +108,7 @@ def train(
     program = build(job, chosen)
     here = provenance()
     commit = commit or here["commit"]
-    origin = {**here, "commit": commit, "devices": program.devices}
+    origin = {**here, "commit": commit, "devices": program.devices, "threads": machine.threads()}
     with (
         devices.checking_memory(program, chosen, job.episodes),
         Stop(deadline) as stop,
@@ -115,6 +116,8 @@ def train(
     ):
         found = resuming.examine(directory, job, origin)
         if found.finished:
+            if not keep_checkpoint:  # a kill may have come just before it was removed
+                checkpoint.remove(directory, unless_kept=True)
             return _as_recorded(directory, job)
         if found.resumes:
             state = checkpoint.load(directory, job, program)
@@ -125,10 +128,11 @@ def train(
             config = found.config
         before = state.step, len(state.rows)
         seconds = 60 * checkpoint_minutes
-        loop = _Loop(job, program, directory, config, state, stop, seconds, on_progress)
+        keep = keep_checkpoint
+        loop = _Loop(job, program, directory, config, state, stop, seconds, keep, on_progress)
         finished = loop.run()
         if finished and not keep_checkpoint:
-            checkpoint.path_of(directory).unlink(missing_ok=True)
+            checkpoint.remove(directory)
     if raise_signals and isinstance(stop.reason, signal.Signals):
         signal.raise_signal(stop.reason)
     return TrainingResult(
@@ -162,6 +166,7 @@ class _Loop:
     state: State
     stop: Stop
     checkpoint_seconds: float
+    keep_checkpoint: bool
     on_progress: Callable[[Progress], None]
     frames_per_second: float = 0.0
     """Of the last call of the compiled program."""
@@ -175,7 +180,7 @@ class _Loop:
         """Goes on until the end (True) or until it is asked to stop (False)."""
         state, job = self.state, self.job
         self.save_seconds = sum(x.nbytes for x in jax.tree.leaves(state.runs)) / 5e8
-        if state.step < job.steps or not self._evaluated():
+        if state.rows and (state.step < job.steps or not self._evaluated()):
             self._write_results()  # a kill may have left other rows than those of the checkpoint
         while not self._stopping():
             if job.is_evaluation(state.step) and not self._evaluated():
@@ -184,9 +189,9 @@ class _Loop:
                 except Stopped:
                     continue
                 if state.step < job.steps:
-                    # Rows after step 0 are written only if there is a checkpoint.
-                    there = checkpoint.path_of(self.directory).exists() or not state.step
-                    self._save_if_due(self.checkpoint_seconds / 5 if there else 0.0)
+                    if state.step:  # rows after step 0 are written only if there is a checkpoint
+                        there = checkpoint.path_of(self.directory).exists()
+                        self._save_if_due(self.checkpoint_seconds / 5 if there else 0.0)
                     self._write_results()
             if state.step == job.steps:
                 self._save()
@@ -273,7 +278,7 @@ class _Loop:
     def _save(self) -> None:
         self._report("saving")
         begun = time.monotonic()
-        checkpoint.save(self.directory, self.job, self.state)
+        checkpoint.save(self.directory, self.job, self.state, self.keep_checkpoint)
         self.saved_at = time.monotonic()
         self.save_seconds = self.saved_at - begun
 

@@ -62,6 +62,9 @@ DIAGNOSTICS = (
 
 COLUMNS = KEYS + PUBLISHED + DIAGNOSTICS
 
+LONGEST_LABEL = 200
+"""Bytes of an agent's label; the names of files have it in them."""
+
 Row = Mapping[str, Any]
 """One evaluation of one run: a value for each of `COLUMNS` (None or NaN: not known)."""
 
@@ -143,6 +146,7 @@ def scores_of(table: Mapping[str, np.ndarray], chosen: np.ndarray, column: str) 
 
 
 _WANTED = "give the --out directory of a qduet train command"
+_AGAIN = "run its qduet train command again, which makes it anew"
 
 
 def find(directories: Sequence[Path]) -> list[Path]:
@@ -228,9 +232,15 @@ def is_sound(config: Mapping[str, Any]) -> bool:
     return (
         bool(labels and seeds)
         and isinstance(config["game"], str)
-        and all(isinstance(label, str) for label in labels)
+        and all(isinstance(label, str) and is_label(label) for label in labels)
         and all(type(number) is int for number in (config["steps"], *seeds))
     )
+
+
+def is_label(text: str) -> bool:
+    """Whether a file's name can hold `text`, and a terminal can show it."""
+    short = len(text.encode(errors="replace")) <= LONGEST_LABEL
+    return bool(text) and short and text.isprintable() and not set(text) & {"/", "\\"}
 
 
 def _texts(directory: Path, check: bool) -> dict[str, str]:
@@ -242,9 +252,10 @@ def _texts(directory: Path, check: bool) -> dict[str, str]:
         if not (check and edited):
             return texts
         time.sleep(pause)
+    unfinished = (directory / "checkpoint").exists()
+    remedy = _AGAIN if unfinished else "restore the file, or train again in another directory"
     raise InputError(
-        f"{directory / edited[0]} is not as qduet train wrote it (its checksum differs); "
-        "restore the file, or train again in another directory"
+        f"{directory / edited[0]} is not as qduet train wrote it (its checksum differs); {remedy}"
     )
 
 
@@ -252,8 +263,10 @@ def _read(directory: Path, name: str) -> str:
     try:
         return (directory / name).read_text(encoding="utf-8")
     except FileNotFoundError:
+        again = name != CONFIG and (directory / CONFIG).exists()
+        remedy = f"if its training was killed, {_AGAIN}; or restore the file" if again else _WANTED
         raise InputError(
-            f"{directory} holds no training runs ({name} is missing); {_WANTED}"
+            f"{directory} holds no training runs ({name} is missing); {remedy}"
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {directory / name}: {error}") from None
