@@ -82,7 +82,7 @@ def test_a_truncated_or_foreign_file_is_damaged(curves_file):
     whole = curves_file.read_bytes()
     for content in (whole[: len(whole) // 2], b"", b"no archive"):
         curves_file.write_bytes(content)
-        with pytest.raises(InputError, match="damaged; delete it"):
+        with pytest.raises(InputError, match=r"damaged .*delete it"):
             files.read_arrays(curves_file, SETTINGS)
         assert curves_file.read_bytes() == content  # left as it is
 

@@ -16,6 +16,7 @@ from examples_by_path import ROOT, example
 
 from qduet.cli import main, play
 from qduet.core.errors import InputError
+from qduet.core.reading import checksum
 from qduet.deep import acting, networks, training
 from qduet.deep.agents import make_agent
 from qduet.deep.evaluation import evaluate
@@ -84,7 +85,7 @@ def test_a_reward_comes_unchanged_to_evaluation_and_recording(tmp_path):
     document["rewards"] = "int8"
     del document["sha256"]
     with pytest.raises(InputError, match="rewards are not those of Paying-v0"):
-        recording_file.parse({**document, "sha256": recording_file._digest(document)})
+        recording_file.parse({**document, "sha256": checksum(document)})
 
 
 def test_a_reward_comes_unchanged_to_the_player(capsys):

@@ -14,6 +14,7 @@ from examples_by_path import example
 
 from qduet.core.errors import InputError
 from qduet.core.files import to_json
+from qduet.core.reading import checksum
 from qduet.deep import networks
 from qduet.deep.agents import make_agent
 from qduet.jobs import recording_file
@@ -164,7 +165,7 @@ def signed(document, **changes):
     """The document with other content and a checksum that fits it, as a forger would make it."""
     document = {**document, **changes}
     document.pop("sha256")
-    return {**document, "sha256": recording_file._digest(document)}
+    return {**document, "sha256": checksum(document)}
 
 
 def repacked(document, change):
@@ -195,10 +196,10 @@ def repacked(document, change):
         ({"epsilon": float("nan")}, "epsilon is not a decimal number"),
         ({"epsilon": "0.01"}, "epsilon is not a decimal number"),
         ({"epsilon": True}, "epsilon is not a decimal number"),
-        ({"data": "%%%"}, "Error"),
+        ({"data": "%%%"}, "damaged"),
         ({"data": base64.b64encode(b"nothing").decode()}, "error"),
         ({"agent": {"name": "rdq"}}, "the agent's 'adam_epsilon' is missing"),
-        ({"agent": None}, "the agent is not an object"),
+        ({"agent": None}, "the agent must be an object"),
     ],
 )
 def test_a_forged_document_is_refused(played, changes, told):
@@ -268,7 +269,7 @@ def test_a_bomb_is_not_unpacked(played):
 
 @pytest.mark.parametrize(
     ("content", "told"),
-    [(b"{", "it is not a JSON document"), (b"[]", "its kind is not"), (b"\xff", "cannot read")],
+    [(b"{", "not JSON"), (b"[]", "its kind is not"), (b"\xff", "a.json is damaged")],
 )
 def test_a_file_of_something_else_is_refused(tmp_path, content, told):
     path = tmp_path / "a.json"

@@ -85,7 +85,8 @@ def test_the_record_stays_that_of_the_start(stopped):
 def test_a_state_comes_back_whole_and_only_to_its_job(place, tmp_path):
     job = small_job()
     built = trainer.build(job, None)
-    plain = {"step": 300, "blocks": 2, "stretch_seconds": 1.5, "elapsed": 7.25, "rows": [{"a": 1}]}
+    row = {"game": "Breakout", "agent": "rdq", "seed": 1, "step": 0, "return_mean": 0.5}
+    plain = {"step": 300, "blocks": 2, "stretch_seconds": 1.5, "elapsed": 7.25, "rows": [row]}
     state = checkpoint.State(built.start(), sums=np.arange(12.0).reshape(3, 4), **plain)
     checkpoint.save(tmp_path, job, state)
     found = checkpoint.load(tmp_path, job, built)
@@ -94,6 +95,11 @@ def test_a_state_comes_back_whole_and_only_to_its_job(place, tmp_path):
     jax.tree.map(np.testing.assert_array_equal, *states)
     with pytest.raises(InputError, match=r"other settings \(episodes is 5 there, 6 here"):
         checkpoint.load(tmp_path, dataclasses.replace(job, episodes=6), built)
+    forged = {"step": "300", "blocks": 0.5, "elapsed": None, "rows": [{"a": 1}]}
+    for name, value in [*forged.items(), ("rows", [row | {"seed": 7}]), ("stretch_seconds", 0)]:
+        checkpoint.save(tmp_path, job, dataclasses.replace(state, **{name: value}))
+        with pytest.raises(InputError, match="is damaged"):
+            checkpoint.load(tmp_path, job, built)
 
 
 def test_a_configuration_alone_belongs_to_its_job(place, tmp_path):

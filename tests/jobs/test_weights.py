@@ -121,7 +121,7 @@ def test_numbers_are_aligned(tmp_path):
         (lambda fields: {**fields, "capacity": 4.0}, "the agent's 'capacity' is missing, unknown"),
         (lambda fields: {**fields, "shared_bias": 0.5}, "the agent's 'shared_bias' is missing"),
         (lambda fields: {**fields, "beta": -2.0}, "beta must be ≥ 0"),
-        (lambda fields: [], "the agent is not an object"),
+        (lambda fields: [], "the agent must be an object"),
     ],
 )
 def test_settings_of_no_agent_are_refused(trained, tmp_path, monkeypatch, forge, told):

@@ -168,7 +168,7 @@ def test_damaged_files_of_claims_are_one_line(tmp_path, generator, refused, file
     (tmp_path / file).parent.mkdir()
     (tmp_path / file).write_text(content)
     command = ["certify", str(tmp_path / "runs"), "--reproduced", str(tmp_path)]
-    refused(command, "delete it, and run what wrote it again")
+    refused(command, "run what wrote it again")
 
 
 def test_runs_without_their_times_are_certified(tmp_path, generator):

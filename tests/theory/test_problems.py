@@ -47,14 +47,14 @@ def test_problems_survive_a_file_exactly(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("{", "does not hold a problem"), ('{"format": "x"}', "not a problem of this version")],
+    [("{", "problem.json is damaged"), ('{"format": "x"}', "not a problem of this version")],
 )
 def test_files_that_hold_no_problem_are_refused(tmp_path, content, message):
     path = tmp_path / "problem.json"
     path.write_text(content)
     with pytest.raises(InputError, match=message):
         load_problem(path)
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match="does not exist"):
         load_problem(tmp_path / "absent.json")
 
 

@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out.is_dir():
         raise InputError(f"-o {args.out} is a directory; give the name of a file in it")
     page = build(directories)
-    content = page.html.encode()
+    content = page.html.encode(errors="backslashreplace")
     write_atomically(args.out, content)
     for problem in page.problems:
         print(f"qduet report: left out: {problem}", file=sys.stderr)

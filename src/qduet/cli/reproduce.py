@@ -10,7 +10,7 @@ from pathlib import Path
 from qduet.cli.options import add_out, nonempty_path
 from qduet.cli.progress import progress
 from qduet.core.errors import InputError, unknown_name
-from qduet.core.files import check_settings, check_writable, to_json, write_atomically
+from qduet.core.files import check_settings, check_writable, write_atomically, write_json
 from qduet.core.provenance import provenance, versions
 from qduet.core.tables import Table
 from qduet.paper.figures import FIGURES, FORMER
@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"{MINATAR}: {shown}")
     seconds = time.perf_counter() - started
     log = {"figures": names, "seconds": round(seconds, 1), **provenance()}
-    write_atomically(args.out / "last-run.json", to_json(log).encode())
+    write_json(args.out / "last-run.json", log)
     if found:
         print("What the paper says of its figures, in these data (numbers in */summary.md):")
     for finding in found:
@@ -146,7 +146,7 @@ def _reproduce(
     found = findings(results, summary) if judged else []
     folder = out / figure.figure
     document = {"experiment": figure.settings(), "table": table(summary), "findings": found}
-    write_atomically(folder / "summary.json", to_json(document).encode())
+    write_json(folder / "summary.json", document)
     write_atomically(folder / "summary.md", _markdown(figure, summary, found).encode())
     save(draw(tabular_chart(results, summary)), out / figure.figure)
     return found

@@ -11,7 +11,7 @@ import numpy as np
 from qduet.cli.options import add_json, add_out, print_json, real, whole
 from qduet.cli.problems import MAX_ACTIONS, named_mdp, refuse_actions
 from qduet.cli.progress import progress
-from qduet.core.files import check_writable, to_json, write_atomically
+from qduet.core.files import check_writable, write_atomically, write_json
 from qduet.core.provenance import provenance
 from qduet.core.tables import Table
 from qduet.tabular.mdp import FOUR_STATE, optimum
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     document = _document(results, rule_rows, files, seconds)
     if args.out is not None:
         _draw(args.out)
-        write_atomically(args.out / "theory.json", to_json(document).encode())
+        write_json(args.out / "theory.json", document)
     if args.json:
         print_json(document)
     else:

@@ -1,6 +1,7 @@
 """What every room stands on; nothing here knows of reinforcement learning.
 
     errors       `InputError`: what was wrong with the input, in one line
+    reading      files that may be anything: bounded, checked, refused by name
     files        atomic writes; curves files (npz) and JSON that check themselves
     tensors      pytrees in safetensors files
     digests      fingerprints of traced functions

@@ -4,11 +4,8 @@ Everything a user can get wrong (an argument, a file, a directory) is raised as 
 any work is done; the command prints its message and exits with code 2.
 """
 
-import contextlib
 import difflib
-import json
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -18,7 +15,13 @@ def printable(text: str) -> str:
 
 
 class InputError(ValueError):
-    """What was wrong, where, and what to do about it, in one line."""
+    """What was wrong, where, and what to do about it, in one line.
+
+    What a file or a name brought into the line (a line end, a code for the terminal) is escaped.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__("".join(c if c.isprintable() else ascii(c)[1:-1] for c in message))
 
     def __str__(self) -> str:
         return printable(super().__str__())
@@ -38,40 +41,6 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> InputError:
     hint = f"did you mean '{by_lower[near[0]]}'? " if near else ""
     names = ", ".join(sorted(by_lower.values()))
     return InputError(f"unknown {kind} '{name}': {hint}allowed: {names}")
-
-
-def parse_json(text: str | bytes) -> Any:
-    """The value of a JSON text; `json.JSONDecodeError` also where it is nested too deeply."""
-    try:
-        return json.loads(text)
-    except RecursionError:
-        raise json.JSONDecodeError("Nested too deeply", "", 0) from None
-
-
-_REMEDY = "delete it, and run what wrote it again"
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """The JSON document of a file; `InputError` if it is none."""
-    try:
-        document = parse_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise InputError(f"{path} is damaged: it is not JSON; {_REMEDY}") from None
-    if not isinstance(document, dict):
-        raise InputError(f"{path} is damaged: it holds no settings or results; {_REMEDY}")
-    return document
-
-
-@contextlib.contextmanager
-def as_input_error(path: Path | None) -> Iterator[None]:
-    """Within the block, an error of a document that lacks something becomes an `InputError`."""
-    try:
-        yield
-    except InputError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise InputError(f"{path} is not what qduet wrote there ({reason}); {_REMEDY}") from None
 
 
 def out_of_memory(error: BaseException) -> bool:

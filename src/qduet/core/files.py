@@ -15,14 +15,14 @@ import io
 import json
 import os
 import tempfile
-import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from qduet.core.errors import InputError, parse_json
+from qduet.core import reading
+from qduet.core.errors import InputError
 
 
 def write_atomically(path: Path, content: bytes) -> None:
@@ -139,6 +139,13 @@ def _as_json(value: Any) -> Any:
     return value
 
 
+def write_json(path: Path, document: Any) -> None:
+    """Writes a document with its checksum, as `read_json` reads it."""
+    plain = _as_json(document)
+    plain[reading.CHECKSUM] = reading.checksum(plain)
+    write_atomically(path, (to_json(plain) + "\n").encode())
+
+
 # --- Curves files --------------------------------------------------------------------------------
 
 
@@ -166,7 +173,7 @@ def read_arrays(path: Path, settings: Any) -> dict[str, np.ndarray] | None:
     """
     try:
         arrays, stored = _open(path)
-    except FileNotFoundError:
+    except reading.MissingError:
         return None
     wanted = to_json(settings)
     if stored != wanted:
@@ -180,27 +187,17 @@ def read_arrays(path: Path, settings: Any) -> dict[str, np.ndarray] | None:
 def open_arrays(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """The arrays of a curves file and the settings that made it, whatever they are."""
     arrays, stored = _open(path)
-    return arrays, parse_json(stored)
+    return arrays, reading.parse_json(stored, path)
 
 
 def _open(path: Path) -> tuple[dict[str, np.ndarray], str]:
-    try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        stored, checksum = str(arrays.pop("settings")), str(arrays.pop("checksum"))
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        raise _damaged(path) from None
-    if checksum != _checksum(arrays, stored):
-        raise _damaged(path)
+    arrays = reading.read_npz(path)
+    with reading.as_input_error(path):
+        stored, written = str(arrays.pop("settings")), str(arrays.pop("checksum"))
+        if written != _checksum(arrays, stored):
+            raise ValueError("its checksum differs")
+        reading.parse_json(stored, path)
     return arrays, stored
-
-
-def _damaged(path: Path) -> InputError:
-    return InputError(f"{path} is damaged; delete it and run again to make it anew")
 
 
 _FINGERPRINTS = {"fingerprint": "the rule", "game_program": "the game"}
@@ -212,7 +209,7 @@ def first_difference(stored: str, wanted: str) -> str:
 
     A fingerprint comes last: another version of jax may trace the same function differently.
     """
-    there, here = _flat(parse_json(stored)), _flat(parse_json(wanted))
+    there, here = (_flat(json.loads(text)) for text in (stored, wanted))
     names = sorted(there.keys() | here.keys(), key=lambda name: (name in _FINGERPRINTS, name))
     for name in names:
         if there.get(name) != here.get(name) and name in _FINGERPRINTS:
@@ -236,13 +233,10 @@ def check_settings(path: Path, settings: Any) -> None:
     """Writes `settings` to the JSON file `path`, or raises if it holds other ones."""
     text = to_json(settings)
     try:
-        stored = path.read_text(encoding="utf-8")
-        parse_json(stored)
-    except FileNotFoundError:
-        write_atomically(path, text.encode())
+        stored = to_json(reading.read_json(path))
+    except reading.MissingError:
+        write_json(path, settings)
         return
-    except (OSError, ValueError):
-        raise _damaged(path) from None
     if stored != text:
         raise InputError(
             f"{path.parent} holds results of other settings ({first_difference(stored, text)}); "

@@ -12,20 +12,22 @@ another, so a state is never copied whole.
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import jax
 import numpy as np
-from safetensors import SafetensorError, safe_open
 
 from qduet.core.errors import InputError
 from qduet.core.files import replacing
+from qduet.core.reading import as_input_error, opened, parse_json
 
 _CHECKSUM = "checksum"
 _BLANK = "0" * 64
 """What stands for the checksum while it is computed."""
+REMEDY = "restore it, or train anew in another directory"
 
 
 def flatten(tree: Any) -> dict[str, Any]:
@@ -84,6 +86,14 @@ def write(path: Path, arrays: Mapping[str, Any], metadata: Mapping[str, str]) ->
         file.write(digest.hexdigest().encode())
 
 
+def _dtype_name(dtype: np.dtype) -> str:
+    return "BOOL" if dtype.kind == "b" else f"{dtype.kind.upper()}{8 * dtype.itemsize}"
+
+
+_DTYPES = {_dtype_name(np.dtype(code)): np.dtype(code) for code in "?bhiqBHIQefd"}
+"""The types of arrays by their names in a header."""
+
+
 def _header(arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> bytes:
     entries: dict[str, Any] = {"__metadata__": {**metadata, _CHECKSUM: _BLANK}}
     at = 0
@@ -92,7 +102,7 @@ def _header(arrays: Mapping[str, Any], metadata: Mapping[str, str]) -> bytes:
         array, dtype = arrays[name], np.dtype(arrays[name].dtype)
         size = int(np.prod(array.shape, dtype=np.int64)) * dtype.itemsize
         entries[name] = {
-            "dtype": "BOOL" if dtype.kind == "b" else f"{dtype.kind.upper()}{8 * dtype.itemsize}",
+            "dtype": _dtype_name(dtype),
             "shape": list(array.shape),
             "data_offsets": [at, at + size],
         }
@@ -105,35 +115,31 @@ def _order(arrays: Mapping[str, Any]) -> list[str]:
     return sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
 
 
-def read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """The arrays and the metadata of a file that `write` wrote; `InputError` if it is damaged."""
-    try:
-        with safe_open(path, framework="numpy") as file:
-            metadata = dict(file.metadata() or {})
-            stored = metadata.pop(_CHECKSUM, "")
-            if not stored or stored != _checksum(path, stored):
-                raise damaged(path)
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, ValueError):
-        raise damaged(path) from None
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+MOST_WEIGHTS, MOST_HEADER = 2**30, 2**27
+"""A file of weights, and a header, that are larger are not read."""
+
+
+def read(path: Path, most: int = MOST_WEIGHTS) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """The arrays and the metadata of a file that `write` wrote, of at most `most` bytes."""
+    arrays: dict[str, np.ndarray] = {}
+    with opened(path, most) as (file, size), as_input_error(path, REMEDY):
+        length = int.from_bytes(file.read(8), "little")
+        if length > min(size - 8, MOST_HEADER):
+            raise ValueError("its header is longer than the file")
+        text = file.read(length)
+        entries = parse_json(text.decode(), path)
+        metadata = entries.pop("__metadata__")
+        stored = metadata.pop(_CHECKSUM)
+        digest = hashlib.sha256(_BLANK.encode().join(text.rsplit(stored.encode(), 1)))
+        for name, entry in sorted(entries.items(), key=lambda item: item[1]["data_offsets"]):
+            dtype, shape, at = _DTYPES[entry["dtype"]], entry["shape"], entry["data_offsets"]
+            begin, end = file.tell() - 8 - length, 8 + length + at[1]
+            if at != [begin, begin + math.prod(shape) * dtype.itemsize] or end > size:
+                raise ValueError(f"'{name}' is not where its header says")
+            content = np.empty(at[1] - begin, np.uint8)
+            file.readinto(content.data)  # type: ignore[attr-defined]
+            digest.update(content.data)
+            arrays[name] = content.view(dtype).reshape(shape)
+        if file.tell() != size or stored != digest.hexdigest():
+            raise ValueError("its checksum differs")
     return arrays, metadata
-
-
-def _checksum(path: Path, stored: str) -> str:
-    """The checksum of a file, whose header says that it is `stored`."""
-    with path.open("rb") as file:
-        header = file.read(int.from_bytes(file.read(8), "little"))
-        digest = hashlib.sha256(_BLANK.encode().join(header.rsplit(stored.encode(), 1)))
-        while part := file.read(1 << 22):
-            digest.update(part)
-    return digest.hexdigest()
-
-
-def damaged(path: Path) -> InputError:
-    """The error for a file that is not what qduet wrote."""
-    return InputError(
-        f"{path} is damaged: it is not what qduet wrote, or not all of it; restore it, "
-        "or train anew in another directory"
-    )

@@ -12,15 +12,18 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from qduet.core import machine, tensors
-from qduet.core.errors import InputError, parse_json
+from qduet.core.errors import InputError
 from qduet.core.files import first_difference, to_json
 from qduet.core.provenance import versions
+from qduet.core.reading import as_input_error, parse_json
 from qduet.deep.training import Run
 from qduet.jobs.job import Job
 from qduet.jobs.program import Program
+from qduet.results import runs
 
 FOLDER, NAME = "checkpoint", "state.safetensors"
 FORMAT = "2"
@@ -84,8 +87,9 @@ def remove(directory: Path, *, unless_kept: bool = False) -> None:
 def load(directory: Path, job: Job, program: Program) -> State:
     """The state that a directory's checkpoint holds, on the program's devices."""
     path = path_of(directory)
-    arrays, metadata = tensors.read(path)
-    try:
+    sizes = (x.size * x.dtype.itemsize for x in jax.tree.leaves(program.shapes))
+    arrays, metadata = tensors.read(path, tensors.MOST_HEADER + sum(sizes))
+    with as_input_error(path, tensors.REMEDY):
         threads = metadata.get("threads", str(machine.threads()))  # older files do not tell
         if versions()["device"] == "cpu" and threads != str(machine.threads()):
             raise InputError(
@@ -100,10 +104,15 @@ def load(directory: Path, job: Job, program: Program) -> State:
                     f"({first_difference(metadata[what], here)}); "
                     "continue with those, or choose another directory"
                 )
-        stored = parse_json(metadata["state"])
+        stored = parse_json(metadata["state"], path, finite=False)
         fields = {name: stored[name] for name in _NO_ARRAYS}
-    except (KeyError, TypeError, json.JSONDecodeError):
-        raise tensors.damaged(path) from None
+        whole = all(type(fields[name]) is int for name in ("step", "blocks"))
+        rows = runs.read_table(runs.to_csv(fields["rows"]))  # or a value is of another type
+        members = {(member.label, member.seed) for member in job.members}
+        known = set(zip(rows["agent"].tolist(), rows["seed"].tolist(), strict=True)) <= members
+        timed = fields["elapsed"] >= 0 and (fields["stretch_seconds"] > 0 or not fields["blocks"])
+        if not (whole and known and timed and fields["step"] >= 0):
+            raise ValueError("its state is not of this job")
     sums = np.zeros((3, len(job.members)))
     whole = tensors.fit({"runs": program.shapes, "sums": sums}, arrays, path)
     return State(runs=program.to_devices(whole["runs"]), sums=whole["sums"], **fields)

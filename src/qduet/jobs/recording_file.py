@@ -11,7 +11,6 @@ so `parse` trusts none of it.
 
 import base64
 import dataclasses
-import hashlib
 import math
 import zlib
 from pathlib import Path
@@ -19,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from qduet.core.errors import InputError, parse_json
+from qduet.core.errors import InputError
 from qduet.core.files import to_json, write_atomically
+from qduet.core.reading import CHECKSUM, as_input_error, checksum, parse_json, read_text
 from qduet.deep import agents
 from qduet.jobs.recording import MOST_FRAMES, Recording, Steps, returns_to_go
 from qduet.minatar import ACTION_NAMES, Environment, game_of, make, render
@@ -28,8 +28,6 @@ from qduet.minatar import ACTION_NAMES, Environment, game_of, make, render
 FORMAT = 1
 KIND = "qduet-recording"
 LONGEST_LABEL = 200
-MOST_BYTES = 64 * 2**20
-"""A file larger than this is not read."""
 
 
 def layout(env: Environment, frames: int) -> dict[str, tuple[np.dtype, tuple[int, ...]]]:
@@ -109,7 +107,7 @@ def document(recording: Recording) -> dict[str, Any]:
         "score": recording.score,
         "data": _encode(recording.episode, env),
     }
-    return {**written, "sha256": _digest(written)}
+    return {**written, CHECKSUM: checksum(written)}
 
 
 def _of_environment(env: Environment) -> dict[str, Any]:
@@ -128,10 +126,6 @@ def _of_environment(env: Environment) -> dict[str, Any]:
     }
 
 
-def _digest(written: dict[str, Any]) -> str:
-    return hashlib.sha256(to_json(written).encode()).hexdigest()
-
-
 def write(path: Path, recording: Recording) -> None:
     """Writes the recording; the same recording gives the same bytes."""
     write_atomically(path, (to_json(document(recording)) + "\n").encode())
@@ -139,17 +133,16 @@ def write(path: Path, recording: Recording) -> None:
 
 def read(path: Path) -> Recording:
     """The recording in a file, or `InputError`."""
+    return read_document(path)[1]
+
+
+def read_document(path: Path) -> tuple[dict[str, Any], Recording]:
+    """The JSON document in a file, and the recording in it, or `InputError`."""
+    written = parse_json(read_text(path), path)
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise InputError(f"{path} is larger than any recording ({MOST_BYTES >> 20} MB)")
-        content = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}") from None
-    try:
-        return parse(parse_json(content))
-    except ValueError as error:
-        reason = str(error) if isinstance(error, InputError) else "it is not a JSON document"
-        raise InputError(f"{path} is not a recording of qduet watch: {reason}") from None
+        return written, parse(written)
+    except InputError as error:
+        raise InputError(f"{path} is not a recording of qduet watch: {error}") from None
 
 
 def parse(written: Any) -> Recording:
@@ -158,15 +151,10 @@ def parse(written: Any) -> Recording:
         raise InputError(f"its kind is not '{KIND}'")
     if written.get("format") != FORMAT:
         raise InputError(f"its format is {written.get('format')!r}, not {FORMAT}")
-    rest = {name: value for name, value in written.items() if name != "sha256"}
-    if written.get("sha256") != _digest(rest):
+    if written.get(CHECKSUM) != checksum(written):
         raise InputError("its checksum differs; it was damaged or edited")
-    try:
-        return _parse(rest)
-    except InputError:
-        raise
-    except (KeyError, TypeError, ValueError, AttributeError, zlib.error) as error:
-        raise InputError(f"{type(error).__name__}: {error}".splitlines()[0][:200]) from None
+    with as_input_error("it"):
+        return _parse(written)
 
 
 def _parse(written: dict[str, Any]) -> Recording:

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from qduet.core.errors import InputError, parse_json
+from qduet.core.errors import InputError
 from qduet.core.files import first_difference, lock, open_lock, to_json
+from qduet.core.reading import read_json
 from qduet.jobs import checkpoint, weights
 from qduet.jobs.job import Job
 from qduet.results import runs
@@ -126,7 +127,7 @@ def continued(config: Mapping[str, Any], commit: str | None, step: int) -> dict[
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        config = parse_json(path.read_text(encoding="utf-8"))
+        config = read_json(path)
         if config["format"] != runs.FORMAT or config["kind"] != "train":
             raise ValueError
         if not runs.is_sound(config) or type(config["evaluate_every"]) is not int:

@@ -18,7 +18,8 @@ import numpy as np
 
 import qduet
 from qduet.core import tensors
-from qduet.core.errors import InputError, parse_json
+from qduet.core.errors import InputError
+from qduet.core.reading import MissingError, as_input_error, parse_json
 from qduet.deep import agents, networks
 from qduet.deep.agents import Agent
 from qduet.deep.networks import Params
@@ -68,17 +69,18 @@ def save(path: Path, weights: Weights) -> None:
 def load(path: Path | str) -> Weights:
     """The weights of a file; `InputError` if it is missing, damaged or something else."""
     path = Path(path)
-    if not path.is_file():
-        raise InputError(f"{path} does not exist: qduet train writes weights when it is finished")
-    arrays, metadata = tensors.read(path)
     try:
-        env_id = canonical_id(metadata["env"])
-        agent = agents.from_fields(parse_json(metadata["agent"]))
-        label, seed, step = metadata["label"], int(metadata["seed"]), int(metadata["step"])
+        arrays, metadata = tensors.read(path)
+    except MissingError:
+        told = f"{path} does not exist: qduet train writes weights when it is finished"
+        raise InputError(told) from None
+    try:
+        with as_input_error("its header", tensors.REMEDY):
+            env_id = canonical_id(metadata["env"])
+            agent = agents.from_fields(parse_json(metadata["agent"], "its agent"))
+            label, seed, step = metadata["label"], int(metadata["seed"]), int(metadata["step"])
     except InputError as error:
         raise InputError(f"{path} cannot be used: {error}") from None
-    except (KeyError, TypeError, ValueError):
-        raise InputError(f"{path} holds no weights of a qduet agent") from None
     env = make(env_id)
     start = lambda key: networks.init(key, env.num_channels, env.num_actions)
     params = tensors.fit(jax.eval_shape(start, jax.random.key(0)), arrays, path)

@@ -98,17 +98,18 @@ def _problems_of_rows(runs: Runs) -> Iterator[str]:
     """Each agent × seed × step of config.json must be there once, and nothing else."""
     config, table = runs.config, runs.table
     steps = range(0, config["steps"] + 1, config["evaluate_every"])
-    wanted = {(a, s, t) for a in runs.agents for s in config["seeds"] for t in steps}
+    seeds, number = set(config["seeds"]), len(runs.agents) * len(config["seeds"]) * len(steps)
     columns = (table[name].tolist() for name in ("agent", "seed", "step"))
     there = Counter(zip(*columns, strict=True))
     for (agent, seed, step), count in sorted(there.items()):
-        if count > 1 or (agent, seed, step) not in wanted:
+        if count > 1 or not (agent in runs.agents and seed in seeds and step in steps):
             what = "is there twice" if count > 1 else "is not of its config.json"
             yield f"seed {seed} of {agent} at step {step:,} {what}; train again"
-    missing = sorted(wanted - there.keys())
-    for agent, seed, step in missing[:1]:
+    # Of the wanted ones there may be millions, but the first that is missing is among the first.
+    wanted = ((a, s, t) for a in sorted(runs.agents) for s in sorted(seeds) for t in steps)
+    for agent, seed, step in itertools.islice((key for key in wanted if key not in there), 1):
         yield (
-            f"{len(missing)} of {len(wanted)} evaluations are missing, the first is seed {seed} "
+            f"{number - len(there)} of {number} evaluations are missing, the first is seed {seed} "
             f"of {agent} at step {step:,}; continue the training"
         )
     if (table["game"] != runs.game).any() or not np.isfinite(table["return_mean"]).all():

@@ -94,16 +94,21 @@ class Certificate(NamedTuple):
 
 
 def certify(
-    directories: Sequence[Path], *, step: int | None = None, reproduced: Path | None = None
+    directories: Sequence[Path],
+    *,
+    step: int | None = None,
+    reproduced: Path | None = None,
+    problems: list[str] | None = None,
 ) -> Certificate:
     """The certificate of the runs in `directories`, at `step` (by default their last one).
 
-    `reproduced` is the directory of ``qduet reproduce``, for the claims that need no runs.
+    `reproduced` is the directory of ``qduet reproduce``, for the claims that need no runs. If
+    `problems` is given, those of its files that are damaged are named there and left out.
     """
     runs = admit(directories) if directories else []
     at = _step(runs, step) if runs else None
     cells = compare_cells(runs, at) if at is not None else []
-    claims = [*deep_claims(runs, at or 0), *reproduced_claims(reproduced)]
+    claims = [*deep_claims(runs, at or 0), *reproduced_claims(reproduced, problems)]
     return Certificate(at, tuple(map(_source, runs)), tuple(cells), tuple(claims))
 
 

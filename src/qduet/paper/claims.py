@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qduet.core.errors import as_input_error, read_json
+from qduet.core.errors import InputError
+from qduet.core.reading import MissingError, as_input_error, read_json
 from qduet.paper.agreement import ALPHA, MEASURES, holm_among, measure
 from qduet.paper.figures import folder_of
 from qduet.results import published
@@ -239,20 +240,29 @@ def _games(number: int) -> str:
 # --- What qduet reproduce and qduet theory wrote --------------------------------------------------
 
 
-def reproduced_claims(out: Path | None) -> list[Claim]:
-    """The claims on tabular experiments and theory, from the directory of ``qduet reproduce``."""
-    claims = []
-    for figure, about in TABULAR.items():
-        path = out and folder_of(out, figure) / "summary.json"
-        with as_input_error(path):
-            claims += _tabular(figure, about, _read(path))
-    path = out and out / "theory" / "theory.json"
-    with as_input_error(path):
-        return claims + _theory(_read(path))
+def reproduced_claims(out: Path | None, problems: list[str] | None = None) -> list[Claim]:
+    """The claims on tabular experiments and theory, from the directory of ``qduet reproduce``.
 
-
-def _read(path: Path | None) -> Mapping[str, Any] | None:
-    return read_json(path) if path is not None and path.exists() else None
+    A damaged file is an `InputError`, or a line more in `problems` if that is given.
+    """
+    directory = out or Path()
+    judges: dict[Path, Callable[..., list[Claim]]] = {
+        folder_of(directory, name) / "summary.json": partial(_tabular, name, about)
+        for name, about in TABULAR.items()
+    }
+    claims: list[Claim] = []
+    for path, judge in {**judges, directory / "theory" / "theory.json": _theory}.items():
+        try:
+            with as_input_error(path):
+                claims += judge(read_json(path) if out else None)
+        except MissingError:
+            claims += judge(None)
+        except InputError as error:
+            if problems is None:
+                raise
+            problems += [str(error)] if str(error) not in problems else []
+            claims += judge(None)
+    return claims
 
 
 def _tabular(figure: str, about: str, document: Mapping[str, Any] | None) -> list[Claim]:

@@ -24,8 +24,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qduet.core.errors import InputError, parse_json, unknown_name
+from qduet.core.errors import InputError, unknown_name
 from qduet.core.files import to_json, write_atomically
+from qduet.core.reading import MissingError, as_input_error, parse_json, read_text
 
 FORMAT = 1
 CONFIG, EVALUATIONS, SUMS = "config.json", "evaluations.csv", "SHA256SUMS"
@@ -208,32 +209,30 @@ def load(directory: Path | str, *, check: bool = True) -> Runs:
     """The runs of a directory; `check` compares its files with their checksums."""
     directory = Path(directory)
     texts = _texts(directory, check)
-    try:
-        runs = Runs(directory, parse_json(texts[CONFIG]), read_table(texts[EVALUATIONS]))
-        written = runs.config["format"]
-        if written == FORMAT:
-            _ = runs.finished, runs.commits
-            if not is_sound(runs.config):
-                raise ValueError
-    except (ValueError, KeyError, TypeError, AttributeError, csv.Error):
-        raise InputError(
-            f"{directory} is damaged: its files are not what qduet train writes"
-        ) from None
-    if written != FORMAT:
-        raise InputError(
-            f"{directory} is of format {written}, not {FORMAT}: another version of qduet wrote it"
-        )
+    config = parse_json(texts[CONFIG], directory / CONFIG)
+    with as_input_error(directory, "restore its files, or train again in another directory"):
+        if config["format"] != FORMAT:
+            raise InputError(
+                f"{directory} is of format {config['format']}, not {FORMAT}: another version of "
+                "qduet wrote it"
+            )
+        runs = Runs(directory, config, read_table(texts[EVALUATIONS]))
+        _ = runs.finished, runs.commits
+        if not is_sound(config):
+            raise ValueError("its settings are not what qduet train writes")
     return runs
 
 
 def is_sound(config: Mapping[str, Any]) -> bool:
     """Whether the settings that every reader relies on are of their types."""
     labels, seeds = [agent["label"] for agent in config["agents"]], config["seeds"]
+    numbers = (config["steps"], config.get("evaluate_every", 1), *seeds)
     return (
         bool(labels and seeds)
         and isinstance(config["game"], str)
         and all(isinstance(label, str) and is_label(label) for label in labels)
-        and all(type(number) is int for number in (config["steps"], *seeds))
+        and all(type(number) is int and 0 <= number < 2**32 for number in numbers)
+        and isinstance(config.get("provenance") or {}, dict)
     )
 
 
@@ -261,15 +260,13 @@ def _texts(directory: Path, check: bool) -> dict[str, str]:
 
 def _read(directory: Path, name: str) -> str:
     try:
-        return (directory / name).read_text(encoding="utf-8")
-    except FileNotFoundError:
+        return read_text(directory / name)
+    except MissingError:
         again = name != CONFIG and (directory / CONFIG).exists()
         remedy = f"if its training was killed, {_AGAIN}; or restore the file" if again else _WANTED
         raise InputError(
             f"{directory} holds no training runs ({name} is missing); {remedy}"
         ) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {directory / name}: {error}") from None
 
 
 def read_table(text: str) -> dict[str, np.ndarray]:

@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from qduet.core.errors import as_input_error, read_json
-from qduet.core.files import to_json, write_atomically
+from qduet.core.files import write_json
+from qduet.core.reading import as_input_error, read_json
 from qduet.show.names import Style
 
 STEPS = "Environment steps"
@@ -202,7 +202,7 @@ def write(chart: Chart, stem: Path) -> Path:
         }
         for panel in chart.panels
     ]
-    write_atomically(path, to_json({"panels": panels}).encode())
+    write_json(path, {"panels": panels})
     return path
 
 
@@ -251,10 +251,11 @@ def _series(line: Mapping[str, Any], groups: dict[str, Style]) -> Series:
     group, _, size = line["label"].partition(", |A| = ")
     groups.setdefault(group, Style(group, line["colour"]))
     points = line.get("points", False)
+    x, y = (np.array(line[axis], float).reshape(len(line["x"])) for axis in "xy")
     return Series(
         group,
-        np.asarray(line["x"], float),
-        np.asarray(line["y"], float),
+        x,
+        y,
         line="" if points else line["style"],
         marker="o" if points else "",
         open=line.get("open", False),

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 
 from qduet.core.digests import digest
 from qduet.core.errors import InputError
-from qduet.core.files import read_arrays, to_json, write_arrays, write_atomically
+from qduet.core.files import read_arrays, write_arrays, write_json
 from qduet.core.provenance import versions
 from qduet.tabular.experiments import SHARED, TabularExperiment
 from qduet.tabular.mdp import MDP, uniform_policy
@@ -82,7 +82,7 @@ def run(
     sizes = [_read(experiment, folder, num_actions, extra) for num_actions in experiment.actions]
     _run_missing(experiment, sizes, workers or default_workers(), on_progress)
     with contextlib.suppress(OSError, InputError):  # a directory that is read-only will do
-        write_atomically(folder / ABOUT, to_json({"title": experiment.title}).encode())
+        write_json(folder / ABOUT, {"title": experiment.title})
     names = (*(spec.id for spec in experiment.rules), *extra)
     curves = {size.mdp.num_actions: {name: size.curves[name] for name in names} for size in sizes}
     return Results(experiment, names, curves)

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from qduet.core.errors import InputError, parse_json
+from qduet.core.errors import InputError
+from qduet.core.reading import as_input_error, parse_json, read_text
 from qduet.tabular.mdp import MDP, Floats, check_distribution, check_policy, garnet, uniform_policy
 
 MAX_STATES, MAX_ACTIONS = 20, 10
@@ -113,20 +114,14 @@ def problem_json(problem: Problem, **notes: Any) -> bytes:
 
 def load_problem(path: Path) -> Problem:
     """The problem that `problem_json` wrote to `path`."""
-    try:
-        content = parse_json(path.read_text(encoding="utf-8"))
+    content = parse_json(read_text(path), path, finite=False)
+    with as_input_error(path, "give a file that qduet theory wrote"):
         if content["format"] != _FORMAT:
             raise InputError(f"{path} is not a problem of this version: {content['format']!r}")
         mdp = MDP(**{field.name: content[field.name] for field in dataclasses.fields(MDP)})
         behaviour = check_policy(mdp, content["behaviour"])
         visits = np.array(content["visits"], np.float64)
         seed = int(content["seed"])
-    except InputError:
-        raise
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path} does not hold a problem: {error!r}") from None
     if seed < 0:
         raise InputError(f"{path}: seed must be at least 0; it is {seed}")
     check_distribution("visits", visits)

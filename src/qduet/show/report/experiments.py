@@ -12,8 +12,9 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from qduet.core.errors import InputError, read_json
+from qduet.core.errors import InputError
 from qduet.core.files import open_arrays
+from qduet.core.reading import as_input_error, read_json
 from qduet.paper.figures import FIGURES, figure_of
 from qduet.paper.findings import Finding, findings
 from qduet.tabular.experiments import SHARED, TabularExperiment
@@ -50,10 +51,22 @@ class CurvesFile(NamedTuple):
 def read(path: Path) -> CurvesFile:
     """The curves in a file, or `InputError`."""
     arrays, settings = open_arrays(path)
-    wanted = {*SHARED, "num_actions", "rule", "versions"}
-    if set(arrays) != set(Curves._fields) or not wanted <= set(settings):
-        raise InputError(f"{path} is not a curves file of a tabular sweep")
-    return CurvesFile(path, Curves(**arrays), settings)
+    with as_input_error(path):
+        curves = Curves(**arrays)
+        experiment = _declare(settings, figure="", title="", actions=(settings["num_actions"],))
+        counts = (experiment.seeds, experiment.steps, experiment.record_every, *experiment.actions)
+        known = all(type(x) is int and x > 0 for x in counts) and type(settings["rule"]) is str
+        points = experiment.steps // experiment.record_every + 1
+        shape = (experiment.seeds, len(experiment.step_sizes), points)
+        shapes = [x.shape for x in curves if x.dtype.kind in "if"]
+        if not known or shapes != [shape, shape[:1], shape[:2]]:
+            raise ValueError("its arrays or settings are not those of a tabular sweep")
+    return CurvesFile(path, curves, settings)
+
+
+def _declare(settings: dict[str, Any], **own: Any) -> TabularExperiment:
+    """The experiment that the settings of a curves file belong to."""
+    return TabularExperiment(**{"rules": (), **{key: settings[key] for key in SHARED}, **own})
 
 
 def title(folder: Path) -> str | None:
@@ -80,17 +93,16 @@ def load(folder: Path, files: list[CurvesFile], title: str | None = None) -> lis
 
 
 def _experiment(folder: Path, files: list[CurvesFile], title: str | None) -> Loaded:
-    shared = {key: files[0].settings[key] for key in SHARED}
     declared = FIGURES.get(figure_of(folder.resolve()))  # "." has no name
-    if declared and declared.problem != shared["problem"]:
+    if declared and declared.problem != files[0].settings["problem"]:
         declared = None
     figure = declared.figure if declared else folder.resolve().name
-    experiment = TabularExperiment(
+    experiment = _declare(
+        files[0].settings,
         figure=figure,
         title=declared.title if declared else f"{title or figure} (not in the paper)",
         rules=declared.rules if declared else (),
         actions=tuple(sorted({file.settings["num_actions"] for file in files})),
-        **shared,
     )
     by_key = {(file.settings["num_actions"], file.settings["rule"]): file for file in files}
     known = [spec.id for spec in experiment.rules]

@@ -8,14 +8,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from qduet.core.errors import InputError, read_json
+from qduet.core.errors import InputError
 from qduet.core.files import to_json
 from qduet.core.provenance import provenance
+from qduet.core.reading import read_json
+from qduet.results.runs import CONFIG
 from qduet.show.player import page as player
 from qduet.show.report.html import Child, Raw, code, el, join, table
 from qduet.show.report.parts import Part
-from qduet.show.report.sections import Section, attempt, sections
-from qduet.show.report.sources import Found, find
+from qduet.show.report.sections import Section, attempt, load_groups, sections
+from qduet.show.report.sources import find
 
 TITLE = "Temporal-difference methods that learn two value functions"
 
@@ -39,14 +41,19 @@ def build(directories: Iterable[Path]) -> Page:
             f"nothing to show in {', '.join(map(str, given))}: give directories that qduet "
             "reproduce, theory --out, train or watch wrote"
         )
-    problems: list[str] = []
-    return _assemble(sections(found, problems), list(_settings_files(found)), problems)
+    problems = list(found.unreadable)
+    groups = load_groups(found, problems)
+    logs = [file for path in found.last_runs for file in (path, path.with_name("settings.json"))]
+    settings = [(file, attempt(problems, file, read_json, file)) for file in logs if file.exists()]
+    settings = [(file, document) for file, document in settings if document is not None]
+    settings += [(r.directory / CONFIG, r.config) for runs in groups.values() for r in runs]
+    return _assemble(sections(found, groups, problems), settings, problems)
 
 
 # --- Putting it together -------------------------------------------------------------------------
 
 
-def _assemble(shown: list[Section], files: list[Path], problems: list[str]) -> Page:
+def _assemble(shown: list[Section], settings: list[tuple[Path, Any]], problems: list[str]) -> Page:
     parts = [part for section in shown for part in section.parts]
     stated = {key: value for part in parts for key, value in part.data.items()}
     data = json.loads(to_json(stated))
@@ -55,7 +62,7 @@ def _assemble(shown: list[Section], files: list[Path], problems: list[str]) -> P
         **provenance(),
         "made": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
     }
-    origins = _provenance(files, problems, made)  # before the header, which lists the problems
+    origins = _provenance(settings, made)
     charts_js = [_static(name) for name in ("draw.js", "picture.js", "panel.js", "charts.js")]
     scripts = (*charts_js, player.script(), _static("page.js"))
     body = el(
@@ -173,21 +180,13 @@ def _absent(shown: list[Section]) -> Raw | None:
 # --- Settings and provenance ---------------------------------------------------------------------
 
 
-def _settings_files(found: Found) -> Iterable[Path]:
-    for path in found.last_runs:
-        yield from (p for p in (path, path.with_name("settings.json")) if p.exists())
-    yield from (folder / "config.json" for folder in found.runs)
-
-
-def _provenance(files: list[Path], problems: list[str], made: dict[str, Any]) -> Raw:
+def _provenance(settings: list[tuple[Path, Any]], made: dict[str, Any]) -> Raw:
     here = [[key, str(value or "unknown")] for key, value in made.items()]
     parts = [table(("", "this page"), here, caption="What wrote this page")]
-    for path in files:
-        document = attempt(problems, read_json, path)
-        if isinstance(document, dict):
-            rows = [[key, code(value)] for key, value in _flat(document)]
-            inner = table(("setting", "value"), rows, caption=str(path))
-            parts.append(el("details", el("summary", code(str(path))), inner))
+    for path, document in settings:
+        rows = [[key, code(value)] for key, value in _flat(document)]
+        inner = table(("setting", "value"), rows, caption=str(path))
+        parts.append(el("details", el("summary", code(str(path))), inner))
     return el(
         "section",
         el("h2", "Settings and provenance"),

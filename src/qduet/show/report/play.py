@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from qduet.core.errors import read_json
 from qduet.jobs import recording_file
 from qduet.results.published import title
 from qduet.show.player.page import embedded
@@ -18,9 +17,7 @@ LARGEST = 9_000_000
 
 def load(path: Path) -> dict[str, Any]:
     """A recording as the document that the player reads, checked."""
-    recording_file.read(path)
-    document: dict[str, Any] = read_json(path)
-    return document
+    return recording_file.read_document(path)[0]
 
 
 def _rank(label: str) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from qduet.core.errors import InputError
+from qduet.core.reading import as_input_error
 from qduet.paper.certificate import Certificate, certify
 from qduet.paper.figures import FIGURES, figure_of
 from qduet.results.runs import Runs, load
@@ -32,22 +33,22 @@ class Section(NamedTuple):
         return not any(part.html for part in self.parts)
 
 
-def sections(found: Found, problems: list[str]) -> list[Section]:
+def sections(found: Found, groups: "Groups", problems: list[str]) -> list[Section]:
     """All of them, in the order of the page; adds to `problems` what could not be read."""
-    groups = _groups(found, problems)
     return [
         _tabular(found, problems),
         _theory(found, problems),
-        _deep(found, groups),
+        _deep(found, groups, problems),
         _play(found, problems),
         _certificate(found, groups, problems),
     ]
 
 
-def attempt(problems: list[str], function: Callable[..., Any], *arguments: Any) -> Any:
-    """What `function` returns; None, and a line in `problems`, if a file cannot be read."""
+def attempt(problems: list[str], path: Path, function: Callable[..., Any], *arguments: Any) -> Any:
+    """What `function` makes of `path`; None, and a line in `problems`, if that is not sound."""
     try:
-        return function(*arguments)
+        with as_input_error(path):
+            return function(*arguments)
     except InputError as error:
         if str(error) not in problems:
             problems.append(str(error))
@@ -66,47 +67,46 @@ def distinct_headings(headings: Sequence[str], directories: Sequence[Path]) -> l
 def _tabular(found: Found, problems: list[str]) -> Section:
     shown: list[experiments.Loaded] = []
     for folder, paths in found.curves.items():
-        read = [attempt(problems, experiments.read, path) for path in paths]
+        read = [attempt(problems, path, experiments.read, path) for path in paths]
         files = [file for file in read if file is not None]
-        title = attempt(problems, experiments.title, folder)
-        shown += attempt(problems, experiments.load, folder, files, title) or ()
+        title = attempt(problems, folder, experiments.title, folder)
+        shown += attempt(problems, folder, experiments.load, folder, files, title) or ()
     headings = distinct_headings(
         [tabular.heading(loaded) for loaded in shown], [loaded.folder for loaded in shown]
     )
     parts = [
-        tabular.show(loaded, f"tabular-{i}", heading)
+        attempt(problems, loaded.folder, tabular.show, loaded, f"tabular-{i}", heading)
         for i, (loaded, heading) in enumerate(zip(shown, headings, strict=True))
     ]
     lead = "No tabular results were given; qduet reproduce makes them."
     if shown:
         lead = "An AUC is the mean of an error curve, in % of the initial error: less is better."
-    for path in found.last_runs:
-        log = attempt(problems, tabular.show_log, path)
-        parts += [log] if log is not None else []
-    return Section("tabular", "Tabular experiments", lead, parts)
+    parts += [attempt(problems, path, tabular.show_log, path) for path in found.last_runs]
+    return Section("tabular", "Tabular experiments", lead, list(filter(None, parts)))
 
 
 def _theory(found: Found, problems: list[str]) -> Section:
     parts = [theory.show_figure2("figure2")] if found.of_the_paper else []
     once = {path.stem: path for path in reversed(found.charts)}
     for stem in sorted(once):
-        parts.append(attempt(problems, theory.show_chart, once[stem], stem))
+        parts.append(attempt(problems, once[stem], theory.show_chart, once[stem], stem))
     for i, path in enumerate(found.theory):
-        parts.append(attempt(problems, theory.show_claims, path, f"claims-{i}"))
+        parts.append(attempt(problems, path, theory.show_claims, path, f"claims-{i}"))
     lead = "Every proved statement and remark of the paper as a measurement: error ≤ allowed."
     if not found.theory:
         lead = "The claims were not checked; qduet theory --out DIR does it."
-    return Section("theory", "Theory", lead, [part for part in parts if part is not None])
+    return Section("theory", "Theory", lead, list(filter(None, parts)))
 
 
 Groups = dict[Path, list[Runs]]
 """Runs by the directory that theirs lie in; those of the paper first, then the longest."""
 
 
-def _groups(found: Found, problems: list[str]) -> Groups:
+def load_groups(found: Found, problems: list[str]) -> Groups:
+    """The runs that were found; adds to `problems` what could not be read."""
     groups = {}
     for parent, paths in deep.grouped(found.runs).items():
-        loaded = [attempt(problems, load, path) for path in paths]
+        loaded = [attempt(problems, path, load, path) for path in paths]
         if any(loaded):
             groups[parent] = [runs for runs in loaded if runs is not None]
     rank = lambda parent: (not deep.is_figure6(groups[parent]), -_longest(groups[parent]))
@@ -117,12 +117,12 @@ def _longest(runs: list[Runs]) -> int:
     return max(int(item.config["steps"]) for item in runs)
 
 
-def _deep(found: Found, groups: Groups) -> Section:
+def _deep(found: Found, groups: Groups, problems: list[str]) -> Section:
     headings = distinct_headings(
         [deep.heading(parent, runs) for parent, runs in groups.items()], list(groups)
     )
     parts = [
-        deep.show(parent, runs, f"deep-{i}", heading)
+        attempt(problems, parent, deep.show, parent, runs, f"deep-{i}", heading)
         for i, ((parent, runs), heading) in enumerate(zip(groups.items(), headings, strict=True))
     ]
     if found.of_the_paper and not any(map(deep.is_figure6, groups.values())):
@@ -135,11 +135,11 @@ def _deep(found: Found, groups: Groups) -> Section:
         none = "No training runs were given; qduet train makes them."
         lead = f"{lead} {none}" if parts else none
     name = "MinAtar" if all(map(deep.on_minatar, groups.values())) else "Training"
-    return Section("minatar", name, lead, parts)
+    return Section("minatar", name, lead, list(filter(None, parts)))
 
 
 def _play(found: Found, problems: list[str]) -> Section:
-    loaded = [(path, attempt(problems, play.load, path)) for path in found.recordings]
+    loaded = [(path, attempt(problems, path, play.load, path)) for path in found.recordings]
     documents = [(path, document) for path, document in loaded if document is not None]
     lead = (
         "Recorded episodes, with what the two value functions say at each step: V of the state, A "
@@ -160,15 +160,14 @@ def _certificate(found: Found, groups: Groups, problems: list[str]) -> Section:
     reproduced = whole[0] if whole else None
     admitted: list[tuple[Path, Certificate]] = []
     for parent, runs in groups.items():
-        made = attempt(refused, certify, [item.directory for item in runs])
+        made = attempt(refused, parent, certify, [item.directory for item in runs])
         if made is not None:
             admitted.append((parent, made))
     if admitted or found.theory or reproduced:
         first = [item.directory for item in groups[admitted[0][0]]] if admitted else []
-        made = attempt(problems, lambda: certify(first, reproduced=reproduced))
+        made = certify(first, reproduced=reproduced, problems=problems)
         title = "The paper’s claims" + (", and our runs beside the published ones" if first else "")
-        if made is not None:
-            parts.append(certificate.show(made, "certificate-0", title, first))
+        parts.append(certificate.show(made, "certificate-0", title, first))
     for i, (parent, other) in enumerate(admitted[1:], 1):
         only_cells, name = other._replace(claims=()), f"certificate-{i}"
         parts.append(certificate.show(only_cells, name, f"The runs{inside(parent)}", [parent]))

@@ -37,6 +37,8 @@ class Found:
     """The charts of the theory."""
     last_runs: list[Path] = dataclasses.field(default_factory=list)
     recordings: list[Path] = dataclasses.field(default_factory=list)
+    unreadable: list[str] = dataclasses.field(default_factory=list)
+    """Directories that could not be listed, each with the reason."""
 
     @property
     def of_the_paper(self) -> bool:
@@ -57,7 +59,10 @@ def find(directories: Iterable[Path]) -> Found:
     for directory in directories:
         if not directory.is_dir():
             raise InputError(f"{directory} is not a directory; give directories of results")
-        for root, folders, names in os.walk(directory, followlinks=True):
+        refused = lambda error: found.unreadable.append(
+            f"cannot read {error.filename}: {error.strerror}"
+        )
+        for root, folders, names in os.walk(directory, followlinks=True, onerror=refused):
             real = Path(root).resolve()
             below = [] if real in seen else folders  # a link may lead back to where it is
             folders[:] = sorted(f for f in below if f[0] != "." and f not in SKIPPED)

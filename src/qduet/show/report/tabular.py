@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from qduet.core.errors import as_input_error, read_json
+from qduet.core.reading import as_input_error, read_json
 from qduet.show.charts.tabular import best_step_size, tabular_chart
 from qduet.show.report.experiments import Loaded
 from qduet.show.report.html import Raw, code, details, el, table

@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from qduet.core.errors import as_input_error, read_json
+from qduet.core.reading import as_input_error, read_json
 from qduet.paper.claims import CORRECTED, HOLDS, theory_claims
 from qduet.show.chart import read
 from qduet.show.charts import figure2
