@@ -14,7 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import matplotlib.pyplot  # noqa: F401  (imported once, by the server)
+import matplotlib.figure
+import matplotlib.pyplot
 
 import qduet.cli
 import qduet.cli.certify
@@ -27,10 +28,12 @@ import qduet.cli.watch
 import qduet.show.report
 from qduet.deep import agents
 from qduet.jobs import trainer
-from qduet.show import figures
 
 OPERATIONS = ("replace", "rename", "fsync", "unlink", "remove", "rmdir", "mkdir", "link")
 """Functions of `os` that can be disturbed."""
+
+SMALL = {"capacity": 200, "learn_from": 100, "sync_every": 100}
+"""Settings of every agent."""
 
 ADDRESS_SPACE = 24 * 2**30
 """No command gets more, so that a failure does not take the machine with it."""
@@ -51,15 +54,17 @@ class Plan(NamedTuple):
 
 def tiny() -> None:
     """Makes jobs and figures so small that a command takes a second."""
-    small = {"capacity": 200, "learn_from": 100, "sync_every": 100}
     for name, agent in agents.AGENTS.items():
-        agents.AGENTS[name] = dataclasses.replace(agent, **small)
+        agents.AGENTS[name] = dataclasses.replace(agent, **SMALL)
     trainer.CALL_SECONDS = 0.0  # a call of the compiled program is one block
     known = qduet.cli.reproduce.FIGURES
     for name, figure in known.items():
         known[name] = dataclasses.replace(figure.small(), seeds=2, steps=200)
-    figures.rendered = lambda figure: dict.fromkeys(("png", "pdf", "svg"), b"a picture")
-    qduet.cli.reproduce.draw = lambda chart: None  # type: ignore[assignment]
+    matplotlib.figure.Figure.savefig = _no_picture  # type: ignore[method-assign,assignment]
+
+
+def _no_picture(figure: Any, file: Any, **options: Any) -> None:
+    file.write(b"a picture")
 
 
 def disturb(plan: Plan, done: list[str]) -> None:

@@ -6,6 +6,7 @@ temporary file left behind, more than 2 GB of memory for a tiny file.
 """
 
 import csv
+import dataclasses
 import hashlib
 import json
 import multiprocessing
@@ -286,7 +287,9 @@ def _full_runs(directory: Path) -> None:
         "game": "Breakout",
         "protocol": "reference",
         "agents": [
-            {"label": name} | child.dataclasses.asdict(make_agent(name, protocol="reference"))
+            {"label": name}
+            | dataclasses.asdict(make_agent(name, protocol="reference"))
+            | child.SMALL
             for name in published.AGENTS
         ],
         "seeds": list(range(10)),

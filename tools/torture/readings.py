@@ -33,7 +33,7 @@ from torture.laboratory import (
 REPORT = ["report", "{}", "-o", "seen.html"]
 CERTIFY = ["certify", "figure6", "--reproduced", "out", "--json"]
 COMPARE = ["compare", "figure6", "--resamples", "100", "--json"]
-WATCH = ["watch", "job", "--frames", "20", "--out", "seen", "--json"]
+WATCH = ["watch", "{}", "--frames", "20", "--out", "seen", "--json"]
 WATCH_FILE = ["watch", "watch/breakout-rdq-0-episode0.json", "--out", "seen", "--json"]
 SAME, TAKEN = [*TRAIN, "{}"], [*OTHER, "{}"]
 
@@ -119,12 +119,12 @@ def case(lab: Laboratory, number: int, generator: random.Random) -> tuple[Counte
     counts["read by " + arguments[0]] += 1
     codes = (0, 1, 2) if arguments[0] == "certify" else (0, 2)
     faults = judge(outcome, codes=codes)
-    if changed != content and not anew and outcome.code in codes:
-        faults += _wrong(lab, room, path, arguments, outcome)
     if arguments[0] != "train" or outcome.code == 2:
         different = differing(files_of(room / path.parts[0]), before)
         if different:
             faults.append(Fault("lost bytes", different))
+    if changed != content and not anew and outcome.code in codes:
+        faults += _wrong(lab, room, path, arguments, outcome)
     where = f"{path} ({mutation.__name__}{', anew' if anew else ''}), qduet {' '.join(arguments)}"
     return counts, [Fault(fault.kind, f"{where}: {fault.detail}") for fault in faults]
 
