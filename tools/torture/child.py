@@ -4,6 +4,7 @@ A server process imports this module once and forks a child for every command (`
 that a command costs no imports. Nothing of jax runs before the fork.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -26,8 +27,9 @@ import qduet.cli.theory
 import qduet.cli.train
 import qduet.cli.watch
 import qduet.show.report
+from qduet.core.errors import InputError
 from qduet.deep import agents
-from qduet.jobs import trainer
+from qduet.jobs import resuming, trainer
 
 OPERATIONS = ("replace", "rename", "fsync", "unlink", "remove", "rmdir", "mkdir", "link")
 """Functions of `os` that can be disturbed."""
@@ -124,3 +126,19 @@ def run(arguments: list[str], where: str, files: str, plan: Plan) -> None:
             if stream is not None:
                 stream.flush()
         os._exit(code if isinstance(code, int) else 70)
+
+
+def claim(directory: str, times: int, files: str) -> None:
+    """Claims a directory again and again; writes how often it had it, and how often not alone."""
+    counts = {"claims": times, "held": 0, "double holds": 0}
+    sign = Path(directory).with_suffix(".held")
+    for _ in range(times):
+        with contextlib.suppress(InputError), resuming.claimed(Path(directory)):
+            try:
+                os.close(os.open(sign, os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                counts["double holds"] += 1
+                continue
+            counts["held"] += 1
+            sign.unlink()
+    Path(files, "note.json").write_text(json.dumps(counts))

@@ -7,6 +7,7 @@ finished. What is there in the end is the whole of one job.
 import random
 import shutil
 from collections import Counter
+from pathlib import Path
 
 from torture import kills
 from torture.laboratory import (
@@ -15,6 +16,7 @@ from torture.laboratory import (
     TRAIN,
     Fault,
     Laboratory,
+    claims,
     differing,
     judge,
     left_behind,
@@ -29,7 +31,9 @@ def case(lab: Laboratory, number: int, generator: random.Random) -> tuple[Counte
     size = 2 if number % 2 else 4
     room = lab.room()
     counts = Counter({f"directories with {size} processes": 1})
-    if generator.random() < 0.25:
+    if number % 5 == 4:
+        return _claimed(room, 4)
+    if number % 5 == 3:
         return counts, _reproduced(lab, room, size)
     begun = generator.random() < 0.5
     if begun:
@@ -49,7 +53,16 @@ def case(lab: Laboratory, number: int, generator: random.Random) -> tuple[Counte
     return counts, faults + [Fault("left behind", path) for path in left_behind(room)]
 
 
-def _reproduced(lab: Laboratory, room, size: int) -> list[Fault]:
+def _claimed(room: Path, processes: int, times: int = 2_000) -> tuple[Counter, list[Fault]]:
+    """Processes that claim one directory again and again: never do two have it."""
+    counted = claims(room / "made", processes, times)
+    double, odd = counted["double holds"], counted["odd"]
+    faults = [Fault("wrong number", "two processes held one directory")] * double
+    faults += [Fault("traceback", "a claim ended its process")] * odd
+    return Counter({"claims of a directory by 4 processes": counted["claims"]}), faults
+
+
+def _reproduced(lab: Laboratory, room: Path, size: int) -> list[Fault]:
     """Several ``qduet reproduce`` write the same files."""
     faults = [
         fault

@@ -150,6 +150,26 @@ def together(commands: list[list[str]], where: Path) -> list[Outcome]:
         return outcomes
 
 
+def claims(directory: Path, processes: int, times: int) -> Counter[str]:
+    """How often processes that claim a directory at the same time had it, and not alone."""
+    with tempfile.TemporaryDirectory(prefix="qduet-torture-") as files:
+        folders = [Path(files) / str(i) for i in range(processes)]
+        started = []
+        for folder in folders:
+            folder.mkdir()
+            arguments = (str(directory), times, str(folder))
+            started.append(_SERVER.Process(target=child.claim, args=arguments))
+            with _STARTING:
+                started[-1].start()
+        for process in started:
+            process.join()
+        counts: Counter[str] = Counter()
+        for process, folder in zip(started, folders, strict=True):
+            ended = process.exitcode == 0
+            counts.update(json.loads((folder / "note.json").read_text()) if ended else {"odd": 1})
+        return counts
+
+
 # --- Judging -------------------------------------------------------------------------------------
 
 
@@ -253,26 +273,21 @@ class Laboratory:
 def _make_specimens(where: Path, theory: bool) -> None:
     commands = [
         [*TRAIN, "job"],
-        [*TRAIN, "kept", "--keep-checkpoint"],
         [*OTHER, "other"],
         ["reproduce", "figure5", "figure4", "--out", "out"],
         ["watch", "job", "--frames", "20", "--out", "watch"],
     ]
     if theory:
         commands.append(["theory", "--mdps", "2", "--out", "theory"])
+    operations = 0
     for arguments in commands:
         outcome = run(arguments, where, longest=600)
         if outcome.code != 0:
             raise RuntimeError(f"qduet {' '.join(arguments)}: {outcome.code}\n{outcome.err}")
-    _stop_halfway(where)
+        operations = operations or len(outcome.done)
+    # A job that was killed when it had rows and a checkpoint.
+    run([*TRAIN, "stopped"], where, Plan(at=operations * 2 // 3), longest=600)
     _full_runs(where / "figure6" / "breakout")
-
-
-def _stop_halfway(where: Path) -> None:
-    """A job that was killed while it had rows and a checkpoint, as ``stopped``."""
-    done = len(run([*TRAIN, "whole"], where, longest=600).done)
-    shutil.rmtree(where / "whole")
-    run([*TRAIN, "stopped"], where, Plan(at=done * 2 // 3))
 
 
 def _full_runs(directory: Path) -> None:
@@ -306,8 +321,3 @@ def _full_runs(directory: Path) -> None:
                 key = {"game": "Breakout", "agent": agent, "seed": seed, "step": i * 1_000_000}
                 rows.append(key | {"return_mean": float(values[seed, i]), "elapsed_seconds": 9.0})
     runs.write(directory, config, rows)
-
-
-def count(faults: list[Fault]) -> Counter[str]:
-    """How many there are of each kind."""
-    return Counter(fault.kind for fault in faults)
