@@ -11,6 +11,8 @@ from pathlib import Path
 from torture.laboratory import LONGEST, Fault, Laboratory
 
 EACH = 100
+KINDS = {"tracebacks": "traceback", "hangs": "hang", "not one line": "refusal"}
+"""Counts of faults, and what we call them."""
 TESTS = Path(__file__).parents[2] / "tests"
 
 SCRIPT = """
@@ -38,11 +40,5 @@ def case(lab: Laboratory, number: int, generator: random.Random) -> tuple[Counte
         return Counter(), [Fault("traceback", f"code {ended.returncode}: {ended.stderr[-400:]}")]
     counts = json.loads(last.removeprefix("@counts@"))
     shown = "; ".join(printed)[:1_000]
-    kinds = {"tracebacks": "traceback", "hangs": "hang", "refusals": "refusal"}
-    faults = [
-        Fault(kinds.get(kind, kind), shown)
-        for kind, many in counts.items()
-        if kind != "lines"
-        for _ in range(many)
-    ]
-    return Counter({"command lines": counts.get("lines", EACH)}), faults
+    faults = [Fault(kind, shown) for name, kind in KINDS.items() for _ in range(counts[name])]
+    return Counter({name: n for name, n in counts.items() if name not in KINDS}), faults

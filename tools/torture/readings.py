@@ -115,8 +115,8 @@ def case(lab: Laboratory, number: int, generator: random.Random) -> tuple[Counte
         damage.sums((room / path).parent)
     before = files_of(room / path.parts[0])
     outcome = run(arguments, room)
-    counts = Counter({f"{name}, {'checksum made anew' if anew else 'raw'}": 1})
-    counts["read by " + arguments[0]] += 1
+    counts = Counter({f"mutations, checksum {'made anew' if anew else 'as it was'}": 1})
+    counts.update([f"of {name}", f"read by {arguments[0]}"])
     codes = (0, 1, 2) if arguments[0] == "certify" else (0, 2)
     faults = judge(outcome, codes=codes)
     if arguments[0] != "train" or outcome.code == 2:
