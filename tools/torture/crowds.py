@@ -39,7 +39,7 @@ def case(lab: Laboratory, number: int, generator: random.Random) -> tuple[Counte
     if begun:
         shutil.copytree(lab.specimens / "stopped", room / "made")
     extra = [[*OTHER, "made"], ["report", "made", "-o", "seen.html"]]
-    crowd = [[*TRAIN, "made"], [*TRAIN, "made"], *generator.sample(extra, 2)][:size]
+    crowd = [[*TRAIN, "made"], *generator.sample([[*TRAIN, "made"], *extra], size - 1)]
     generator.shuffle(crowd)
     faults = [fault for outcome in together(crowd, room) for fault in judge(outcome)]
     outcome = run([*TRAIN, "made"], room)
