@@ -1,6 +1,7 @@
 """A small version of each part of ``make torture``, and what its judges call a fault."""
 
 import random
+from pathlib import Path
 
 import pytest
 from torture import crowds, damage, kills, laboratory, places, readings
@@ -38,6 +39,21 @@ def test_a_damaged_file_is_refused_or_left_out(lab, name):
         pytest.skip("takes too long to make")
     for turn in range(2):
         assert faults_of(readings, lab, kinds.index(name) + turn * len(kinds)) == []
+
+
+@pytest.mark.parametrize("table", ["", "header", None], ids=["empty", "header only", "gone"])
+def test_a_job_without_its_evaluations_is_not_taken_by_another(lab, table):
+    """At 9c7af6e its config and weights were written over, with exit code 0."""
+    room = readings.room_for(lab, Path("job"), [])
+    path = room / "job" / "evaluations.csv"
+    header = path.read_text().splitlines()[0]
+    path.unlink()
+    if table is not None:
+        path.write_text(f"{header}\n" if table else "")
+    before = laboratory.files_of(room)
+    outcome = laboratory.run([*laboratory.OTHER, "job"], room)
+    assert judge(outcome, codes=(2,)) == []
+    assert laboratory.files_of(room) == before
 
 
 @pytest.mark.parametrize("name", [*places.SCENARIOS])
