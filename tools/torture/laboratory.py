@@ -273,7 +273,6 @@ class Laboratory:
 def _make_specimens(where: Path, theory: bool) -> None:
     commands = [
         [*TRAIN, "job"],
-        [*OTHER, "other"],
         ["reproduce", "figure5", "figure4", "--out", "out"],
         ["watch", "job", "--frames", "20", "--out", "watch"],
     ]
