@@ -16,6 +16,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import tempfile
 import threading
 import time
@@ -265,6 +266,8 @@ class Laboratory:
     def room(self) -> Path:
         """An empty directory for one case of this thread."""
         room = self.root / "rooms" / str(threading.get_ident())
+        if (room / "disk").is_mount():  # of a run that was killed
+            subprocess.run(["umount", "--lazy", str(room / "disk")], check=True)
         shutil.rmtree(room, ignore_errors=True)
         room.mkdir(parents=True)
         return room
