@@ -9,7 +9,7 @@ RECORDING ?= results/recordings/breakout-rdq-0-episode0.json
 FRESH := MinAtar/Breakout-v1 --seeds 3 --steps 10_000 --evaluate-every 2_000 --episodes 30
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce quick test check format bench soak docs gallery clean
+.PHONY: help reproduce quick test check format bench soak torture docs gallery clean
 
 help:
 	@echo "make reproduce   set up, compute and draw everything into out/, write out/report.html"
@@ -18,6 +18,7 @@ help:
 	@echo "make check       lint, format and type checks"
 	@echo "make bench       time the tabular sweep against plain NumPy"
 	@echo "make soak        compare a million steps of each MinAtar game with the original"
+	@echo "make torture     kill, damage, fill and crowd for an hour; figures in docs/reliability.md"
 	@echo "make docs        write the tables and pictures of the documentation anew, from results/"
 	@echo "make gallery     take the README's pictures of out/report.html anew"
 	@echo "make clean       remove .venv and caches (results stay)"
@@ -69,6 +70,9 @@ bench: $(VENV)/.installed
 
 soak: $(VENV)/.installed-dev
 	@PYTHONPATH=tests $(BIN)/python -m parity --steps 1000000
+
+torture: $(VENV)/.installed-dev
+	@PYTHONPATH=tools $(BIN)/python -m torture $(TORTURE)
 
 docs: $(VENV)/.installed
 	@PYTHONPATH=tools $(BIN)/python -m docs_tables

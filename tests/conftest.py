@@ -15,7 +15,7 @@ test_cli_theory test_conformance test_devices test_docs_commands test_docs_table
 test_examples test_figure6 test_figures test_games test_gym test_kernels test_own_game test_parity
 test_play test_player test_probes test_program test_recording test_report test_report_page
 test_results_page test_resuming test_running test_running_own_mdp test_scalars test_sweeps
-test_theory_claims test_trainer test_training test_validation test_watch test_xla
+test_theory_claims test_torture test_trainer test_training test_validation test_watch test_xla
 """
 """Files that `make quick` leaves out: they train, compile much, or start processes and browsers."""
 
