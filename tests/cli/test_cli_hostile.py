@@ -152,7 +152,7 @@ def test_numbers_and_options_that_cannot_be_meant(arguments, told, refused):
 def test_json_nested_without_end_is_refused(refused, tmp_path):
     problem = tmp_path / "problem.json"
     problem.write_text(NESTED)
-    refused(["theory", "--mdp", str(problem)], "does not hold a problem")
+    refused(["theory", "--mdp", str(problem)], "problem.json is damaged")
     (tmp_path / "config.json").write_text(NESTED)
     (tmp_path / "evaluations.csv").write_text("")
     (tmp_path / "theory.json").write_text(NESTED)

@@ -64,7 +64,9 @@ def test_counterexamples_and_figures_go_to_out(capsys, tmp_path, monkeypatch, fa
     document = json.loads(capsys.readouterr().out)
     assert document["holds"] is False
     assert document["counterexamples"] == [str(tmp_path / "counterexample-fails.json")]
-    assert json.loads((tmp_path / "theory.json").read_text(encoding="utf-8")) == document
+    written = json.loads((tmp_path / "theory.json").read_text(encoding="utf-8"))
+    assert len(written.pop("sha256")) == 64
+    assert written == document
 
 
 def test_a_failed_claim_without_a_problem_of_its_own_writes_nothing(capsys, tmp_path, monkeypatch):
@@ -109,7 +111,7 @@ def test_a_toy_text_problem(capsys):
     [
         (["--claim", "qvmax_bais"], "did you mean 'qvmax_bias'"),
         (["--mdp", "FrozenLak"], "did you mean 'FrozenLake-v1'"),
-        (["--mdp", "absent.json"], "cannot read absent.json"),
+        (["--mdp", "absent.json"], "absent.json does not exist"),
         (["--mdp", "FrozenLake-v1", "--actions", "3"], "--actions belongs to on-policy"),
         (["--mdps", "0"], "not a whole number of at least 1"),
         (["--mdps", "many"], "not a whole number of at least 1"),

@@ -40,7 +40,7 @@ def test_forward_is_what_loops_compute(params):
 
 
 def test_a_board_with_its_channels_first_is_refused(params):
-    with pytest.raises(InputError, match=r"is \[10, 10, 4\]; it is \[4, 10, 10\]"):
+    with pytest.raises(InputError, match=r"must be \[10, 10, 4\]; it is \[4, 10, 10\]"):
         networks.apply(params, jnp.zeros((4, 10, 10)))
 
 

@@ -60,14 +60,14 @@ def test_arrays_are_taken_apart_and_put_together(function):
 
 def test_a_shift_by_too_much_leaves_nothing(monkeypatch):
     """As in XLA, on a processor that looks at the last five bits of the number alone."""
-    bound = scalars._bound
+    bound = scalars._on_scalars
 
     def processor(eqn, *args):
         if eqn.primitive.name in scalars._SHIFTS:
             args = args[0], args[1] & 31
         return bound(eqn, *args)
 
-    monkeypatch.setattr(scalars, "_bound", processor)
+    monkeypatch.setattr(scalars, "_on_scalars", processor)
     unsigned = lambda x, n: (x << n, x >> n, x << 31, x >> 32, x >> 40, x >> n.astype(jnp.uint32))
     shifts = lambda x, n: (*unsigned(x, n), x.astype(int) >> n)
     x, n = jnp.uint32(0xDEADBEEF), jnp.array([-1, 0, 1, 31, 32, 33, 2**30])

@@ -18,7 +18,7 @@ from qduet.show.report import build
 from qduet.show.report.html import el
 from qduet.show.report.parts import on_screen
 
-NASTY = "<script>alert(1)</script>"
+NASTY = "<img src=x onerror=alert(1)>"
 
 
 def printed(capsys, arguments):
@@ -425,7 +425,7 @@ def test_links_are_followed_and_not_in_circles(tmp_path):
 
 
 def test_names_from_the_data_are_text(tmp_path):
-    folder = tmp_path / NASTY.replace("/", "∕")  # a directory cannot have the real slash
+    folder = tmp_path / NASTY
     config = planted.config("Breakout", seeds=[0, 1], agents=("rdq",))
     config["agents"][0]["label"] = NASTY
     runs.write(folder / "b", config, planted.rows(config, {NASTY: np.ones((2, 11))}))

@@ -45,12 +45,6 @@ def examine(directory: Path, job: Job, provenance: Mapping[str, Any]) -> Found:
         if saved or trained or evaluated:
             what = "a checkpoint" if saved else runs.EVALUATIONS if evaluated else "weights"
             raise InputError(f"{directory} has {what} but no {runs.CONFIG}; restore that")
-        others = runs.below(directory)
-        if others:
-            raise InputError(
-                f"{directory} has directories of runs in it, such as {others[0]}: "
-                "choose another directory"
-            )
         return fresh
     there = _read(path)
     _check_same(directory, there, job)
@@ -158,7 +152,16 @@ def _by_label(config: dict[str, Any]) -> str:
 
 @contextlib.contextmanager
 def claimed(directory: Path) -> Iterator[None]:
-    """Holds the directory for this process; `InputError` if another process has it."""
+    """Holds the directory for this process.
+
+    `InputError` if another process has it, or if it holds directories of runs instead of a job.
+    """
+    others = [] if (directory / runs.CONFIG).exists() else runs.below(directory)
+    if others:
+        raise InputError(
+            f"{directory} has directories of runs in it, such as {others[0]}: choose another "
+            "directory"
+        )
     path = directory / LOCK
     with contextlib.ExitStack() as stack:
         try:

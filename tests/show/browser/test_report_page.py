@@ -23,7 +23,7 @@ from qduet.show.report import build
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright for these")
 
-NASTY = "<script>document.title='gone'</script><img src=x onerror=alert(1)>"
+NASTY = "<script>document.title='gone'<img src=x onerror=alert(1)>"
 NASTY_RULE = "mine"
 
 
