@@ -169,9 +169,8 @@ def test_written_files_are_readable_by_others(curves_file):
 
 def test_many_writers_at_once_leave_one_whole_cell(tmp_path):
     path = tmp_path / "curves.npz"
-    threads = [
-        threading.Thread(target=files.write_arrays, args=(path, ARRAYS, SETTINGS)) for _ in range(8)
-    ]
+    write = lambda: [files.write_arrays(path, ARRAYS, SETTINGS) for _ in range(20)]
+    threads = [threading.Thread(target=write) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -45,8 +45,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
+            os.chmod(temporary, 0o644)
+            os.replace(temporary, path)  # while it is locked: others remove what is not
         _flush_directory(path.parent)
     except BaseException as error:
         if temporary:
@@ -62,23 +62,23 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 def _temporary(path: Path) -> tuple[int, str]:
     """A new file beside `path`, locked; those that killed processes left there are removed."""
     for begun in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
-        with contextlib.suppress(OSError), os.fdopen(open_lock(begun), "rb+") as file:
+        with contextlib.suppress(OSError), os.fdopen(open_lock(begun, make=False), "rb+") as file:
             if lock(file.fileno()):  # a process that is alive holds the lock of its own
                 begun.unlink()
     while True:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
         removed = False  # by another process, before it was locked
         with contextlib.suppress(OSError):
-            removed = lock(handle) is False or not os.path.exists(name)
+            removed = lock(handle) is False or os.fstat(handle).st_nlink == 0
         if not removed:
             return handle, name
         os.close(handle)
 
 
-def open_lock(path: Path) -> int:
-    """Opens a file to lock it, made if need be: never emptied, and a link is not followed."""
+def open_lock(path: Path, *, make: bool = True) -> int:
+    """Opens a file to lock it: never emptied, and a link is not followed."""
     flags = [getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC")]
-    return os.open(path, os.O_RDWR | os.O_CREAT | sum(flags), 0o666)
+    return os.open(path, os.O_RDWR | os.O_CREAT * make | sum(flags), 0o666)
 
 
 def lock(handle: int) -> bool | None:
