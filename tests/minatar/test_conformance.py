@@ -19,7 +19,7 @@ STEPS = {"Freeway": 300, "SpaceInvaders": 500}
 
 def verdicts(examined, game, **options):
     """Each rule's verdict."""
-    options = {"steps": STEPS.get(game, 800), "episodes": 60, **options}
+    options = {"steps": STEPS.get(game, 500), "episodes": 60, **options}
     return {finding.rule: finding for finding in examine(examined, game, **options)}
 
 

@@ -56,9 +56,16 @@ def test_a_held_out_auc_outside_the_panel_is_shown_at_its_edge(results, far):
     right = tabular_figure(results, summary).axes[2]
     _, top = right.get_ylim()
     assert top < 150
-    crosses = [line for line in right.lines if line.get_marker() == "x" and len(line.get_xdata())]
-    assert len(crosses) == len(results.rules)
-    assert [line.get_ydata()[-1] == top for line in crosses].count(True) == 1
+    marked = lambda mark: [
+        (x, y)
+        for line in right.lines
+        if line.get_marker() == mark
+        for x, y in zip(*line.get_data(), strict=True)
+    ]
+    assert marked("^") == [(18, top)]
+    crosses = marked("x")
+    assert len(crosses) == 2 * len(results.rules) - 1
+    assert max(y for _, y in crosses) < top
 
 
 def with_step_sizes(results, step_sizes):

@@ -158,7 +158,7 @@ def _draw_series(axes: Axes, chart: Chart, series: Series, label: str | None) ->
 
 
 def _draw_marks(axes: Axes, chart: Chart, series: Series, top: float | None) -> None:
-    """Rings where runs diverged; crosses at held-out AUCs, at the top edge if they are beyond."""
+    """Rings where runs diverged; crosses at held-out AUCs, triangles for those beyond the top."""
 
     def mark(label: str, where: np.ndarray, y: np.ndarray, **options: Any) -> None:
         colour = chart.groups[series.group].colour
@@ -173,9 +173,12 @@ def _draw_marks(axes: Axes, chart: Chart, series: Series, top: float | None) -> 
         ring |= {"transform": axes.get_xaxis_transform(), "in_layout": False}
         mark("runs diverged", series.diverged > 0, height, **ring)
     if series.held_out is not None:
-        inside = np.minimum(series.held_out, np.inf if top is None else top)
-        cross: dict[str, Any] = {"marker": "x", "clip_on": False, "in_layout": False}
-        mark("α chosen on the other seeds", np.isfinite(inside), inside, **cross)
+        edge = np.full(len(series.x), np.inf if top is None else top)
+        beyond = series.held_out > edge
+        free: dict[str, Any] = {"clip_on": False, "in_layout": False, "markersize": 5}
+        crossed = np.isfinite(series.held_out) & ~beyond
+        mark("α chosen on the other seeds", crossed, series.held_out, marker="x", **free)
+        mark("the same, off the scale", beyond, edge, marker="^", **free)
 
 
 # --- Axes ----------------------------------------------------------------------------------------

@@ -17,7 +17,8 @@ FEW_POINTS = 50
 ALT = (
     "Learning curves: at each rule’s best step size, or at one of choice. Step sizes: AUC against "
     "step size, with an open circle where runs diverged. Crosses: a step size chosen on one half "
-    "of the seeds and tried on the other. Shading: 95 % intervals over seeds."
+    "of the seeds and tried on the other; triangles: the same, off the scale. Shading: 95 % "
+    "intervals over seeds."
 )
 
 BEST = "best"

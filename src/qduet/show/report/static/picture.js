@@ -191,9 +191,11 @@ class Picture {
     return g;
   }
 
+  // A cross, or a triangle at the top edge for a value beyond it.
   cross(x, y) {
     const cx = this.x.at(x);
     const cy = this.y.at(Math.min(y, this.y.high));
-    return svg("path", { d: `M${cx - 3.5} ${cy - 3.5}l7 7m0 -7l-7 7`, class: "cross" });
+    const d = y > this.y.high ? "l4 7h-8z" : "m-3.5 -3.5l7 7m0 -7l-7 7";
+    return svg("path", { d: `M${cx} ${cy}${d}`, class: "cross" });
   }
 }
