@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import qduet
 from qduet.cli import streams
 from qduet.cli.interrupts import interrupts_raised_again
-from qduet.core.errors import InputError, out_of_memory, unknown_name
+from qduet.core.errors import InputError, out_of_memory, printable, unknown_name
 
 FAULT = 70
 """The exit code of an error that is qduet's own."""
@@ -51,7 +51,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Prints `message` in one line and exits with code 2."""
-        self.exit(2, _one_line(f"{self.prog}: {message} (see {self.prog} --help)"))
+        self.exit(2, printable(f"{self.prog}: {message} (see {self.prog} --help)") + "\n")
 
 
 def _command_parser(name: str) -> Parser:
@@ -144,14 +144,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _refuse(name: str, message: str) -> int:
-    sys.stderr.write(_one_line(f"qduet {name}: {message}"))
+    print(printable(f"qduet {name}: {message}"), file=sys.stderr)
     return 2
-
-
-def _one_line(message: str) -> str:
-    """The message in one line; what a terminal would obey rather than show is escaped."""
-    shown = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in message)
-    return "".join(shown) + "\n"
 
 
 def _discard_output() -> None:

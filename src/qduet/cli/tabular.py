@@ -71,9 +71,14 @@ def run(args: argparse.Namespace) -> int:
     papers = args.mdp in FOUR_STATE and args.discount is None and args.epsilon is None
     spec = RuleSpec(args.rule, args.beta)
     experiment = TabularExperiment(
-        "tabular", spec.id, args.mdp if papers else mdp, (spec,), actions=(mdp.num_actions,),
-        step_sizes=(args.step_size,), protocol=args.protocol,
-    )  # fmt: skip
+        "tabular",
+        spec.id,
+        args.mdp if papers else mdp,
+        (spec,),
+        actions=(mdp.num_actions,),
+        step_sizes=(args.step_size,),
+        protocol=args.protocol,
+    )
     rule = spec.make(uniform_policy(mdp), args.protocol)
     started = time.perf_counter()
     curves = sweep(

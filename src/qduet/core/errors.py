@@ -10,21 +10,15 @@ from typing import Any
 
 
 def printable(text: str) -> str:
-    """`text` in one line, with what a terminal would obey (escapes, line ends) spelled out."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    """`text` in one line; what a terminal would obey, such as a line end, is escaped."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 class InputError(ValueError):
-    """What was wrong, where, and what to do about it, in one line.
-
-    What a file or a name brought into the line (a line end, a code for the terminal) is escaped.
-    """
+    """What was wrong, where, and what to do about it, in one line (`printable`)."""
 
     def __init__(self, message: str) -> None:
-        super().__init__("".join(c if c.isprintable() else ascii(c)[1:-1] for c in message))
-
-    def __str__(self) -> str:
-        return printable(super().__str__())
+        super().__init__(printable(message))
 
 
 def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> InputError:

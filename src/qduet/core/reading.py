@@ -98,8 +98,8 @@ def read_text(path: Path) -> str:
 def parse_json(text: str, path: Path | str, *, finite: bool = True) -> Any:
     """The value of a JSON text that stands in the file `path`; NaN only if not `finite`.
 
-    What could surprise a reader is refused: deep nesting, a number that is infinite or as good as
-    that, a key that is there twice, half a character.
+    Refused are deep nesting, numbers that no float can hold, a key that is there twice, and half a
+    character (a lone surrogate).
     """
     try:
         value = json.loads(text, object_pairs_hook=_unique)
@@ -107,7 +107,7 @@ def parse_json(text: str, path: Path | str, *, finite: bool = True) -> Any:
         while level:
             numbers = [x for x in level if isinstance(x, int if not finite else int | float)]
             if depth > DEEPEST or not all(abs(x) <= sys.float_info.max for x in numbers):
-                raise ValueError("a number is not finite, or lists are in lists in lists")
+                raise ValueError("a number is not finite, or lists are nested too deeply")
             "".join(x for x in level if isinstance(x, str)).encode()
             parts = [[*x, *x.values()] if isinstance(x, dict) else x for x in level]
             level = [x for part in parts if isinstance(part, list) for x in part]

@@ -74,10 +74,10 @@ def remove(directory: Path, *, unless_kept: bool = False) -> None:
     path = path_of(directory)
     if unless_kept and path.exists():
         try:
-            wanted = tensors.read(path)[1].get("keep", "true")  # older files do not tell
+            metadata = tensors.read(path, path.stat().st_size)[1]  # of any size: it is ours
         except InputError:
             return
-        if wanted != "false":
+        if metadata.get("keep", "true") != "false":  # older files do not tell
             return
     path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):  # there may be something else in it
@@ -106,12 +106,12 @@ def load(directory: Path, job: Job, program: Program) -> State:
                 )
         stored = parse_json(metadata["state"], path, finite=False)
         fields = {name: stored[name] for name in _NO_ARRAYS}
-        whole = all(type(fields[name]) is int for name in ("step", "blocks"))
+        counted = all(type(fields[name]) is int for name in ("step", "blocks"))
         rows = runs.read_table(runs.to_csv(fields["rows"]))  # or a value is of another type
         members = {(member.label, member.seed) for member in job.members}
         known = set(zip(rows["agent"].tolist(), rows["seed"].tolist(), strict=True)) <= members
         timed = fields["elapsed"] >= 0 and (fields["stretch_seconds"] > 0 or not fields["blocks"])
-        if not (whole and known and timed and fields["step"] >= 0):
+        if not (counted and known and timed and fields["step"] >= 0):
             raise ValueError("its state is not of this job")
     sums = np.zeros((3, len(job.members)))
     whole = tensors.fit({"runs": program.shapes, "sums": sums}, arrays, path)

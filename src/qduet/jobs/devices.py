@@ -81,12 +81,10 @@ def _left_by_groups() -> list[int]:
                 most, used = (int((group / f"memory.{name}").read_text()) for name in names)
                 kept = _fields(group / "memory.stat")
                 # The kernel drops the content of files when memory is needed.
-                files = [kept.get(f"total_{x}", kept.get(x, 0)) for x in _FILES]
+                cached = ("active_file", "inactive_file")
+                files = [kept.get(f"total_{x}", kept.get(x, 0)) for x in cached]
                 left.append(most - used + sum(files))
     return left
-
-
-_FILES = ("active_file", "inactive_file")
 
 
 def _left_by_process() -> list[int]:
