@@ -8,7 +8,8 @@ actions; version 1, and a name without a version, has the game's minimal set.
 
 import functools
 import re
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +17,7 @@ import jax.numpy as jnp
 from qduet.core.digests import digest
 from qduet.core.errors import InputError, unknown_name
 from qduet.minatar import asterix, breakout, freeway, seaquest, space_invaders
-from qduet.minatar.environment import Environment
+from qduet.minatar.environment import Environment, State
 from qduet.minatar.validation import check_game
 from qduet.minatar.wrappers import separate_draws, wrap
 
@@ -42,10 +43,11 @@ _ALLOWED_ID = r"[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9_.-]+)*"
 class _RegisteredGame(NamedTuple):
     game: Environment
     sticky_probability: float
-    fingerprint: str
 
 
 _registered: dict[str, _RegisteredGame] = {}
+_fingerprints: dict[str, str] = {}
+"""Of each id that is taken, here or by `qduet.deep.environments`."""
 
 
 def register(env_id: str, game: Environment, *, sticky_probability: float = 0.0) -> None:
@@ -55,38 +57,50 @@ def register(env_id: str, game: Environment, *, sticky_probability: float = 0.0)
     checked here. Within a process an id means one game; registering the same game again, as a
     notebook does, changes nothing.
     """
+    check_new_id(env_id)
+    game = check_game(env_id, game)
+    wrap(game, actions=game.actions, sticky_probability=sticky_probability)
+    settings = game.channels, game.actions, game.small_rewards
+    claim_id(env_id, f"{fingerprint(settings, game, game.rows)}-{sticky_probability:g}")
+    _registered.setdefault(env_id, _RegisteredGame(game, sticky_probability))
+
+
+def check_new_id(env_id: str) -> None:
+    """Raises if an environment of one's own must not be called so."""
     if not re.fullmatch(_ALLOWED_ID, env_id) or len(env_id) > 100:
         raise InputError(
             f"environment id '{env_id}' must be of letters, digits and _ . - /, such as Catch-v0"
         )
     if _minatar_id(env_id) or minatar_game(game_of(env_id)):
         raise InputError(f"'{env_id}' is a name of MinAtar's; choose another one for yours")
-    game = check_game(env_id, game)
-    wrap(game, actions=game.actions, sticky_probability=sticky_probability)
-    fingerprint = f"{_fingerprint(game)}-{sticky_probability:g}"
-    new = _RegisteredGame(game, sticky_probability, fingerprint)
-    if _registered.setdefault(env_id, new).fingerprint != fingerprint:
+    if env_id.lower().startswith("gymnax/"):
+        raise InputError(f"'{env_id}' is a name of gymnax's; choose another one for yours")
+
+
+def claim_id(env_id: str, fingerprint: str) -> None:
+    """Takes an id for what has this fingerprint; raises if something else has taken it."""
+    if _fingerprints.setdefault(env_id, fingerprint) != fingerprint:
         raise InputError(
             f"'{env_id}' is registered already, as another game: choose another id, such as the "
             "next version, or start Python anew"
         )
 
 
-def _fingerprint(game: Environment) -> str:
-    """A digest of what the game computes."""
-    draws, action = jnp.zeros(game.num_draws, jnp.uint32), jnp.int32(0)
-    state = jax.eval_shape(game.reset, draws)
+def fingerprint(settings: Any, env: Any, *views: Callable[[State], jax.Array]) -> str:
+    """A digest of what an environment computes: its `reset`, its `step`, and views of its state."""
+    draws, action = jnp.zeros(env.num_draws, jnp.uint32), jnp.int32(0)
+    state = jax.eval_shape(env.reset, draws)
     return digest(
-        repr((game.channels, game.actions, game.small_rewards)),
-        (game.reset, (draws,)),
-        (game.step, (state, action, draws)),
-        (game.rows, (state,)),
+        repr(settings),
+        (env.reset, (draws,)),
+        (env.step, (state, action, draws)),
+        *((view, (state,)) for view in views),
     )
 
 
 def fingerprint_of(env_id: str) -> str | None:
     """Tells a registered game from others of the same id; None for MinAtar's games."""
-    return _registered[env_id].fingerprint if env_id in _registered else None
+    return _fingerprints.get(env_id)
 
 
 def game_of(env_id: str) -> str:
@@ -99,11 +113,21 @@ def canonical_id(env_id: str) -> str:
 
     Case, and the underscore in `space_invaders`, do not matter. A registered game has one spelling.
     """
-    full_id = env_id if env_id in _registered else _minatar_id(env_id)
+    full_id = known_id(env_id)
     if full_id is None:
-        unknown = unknown_name("environment", env_id, (*ENV_IDS, *_registered))
-        raise InputError(f"{unknown}; or a game of your own: qduet --import MODULE COMMAND …")
+        raise unknown_environment(env_id)
     return full_id
+
+
+def known_id(env_id: str) -> str | None:
+    """The full id of an environment, from any of its spellings; None if unknown."""
+    return env_id if env_id in _registered else _minatar_id(env_id)
+
+
+def unknown_environment(env_id: str, others: Iterable[str] = ()) -> InputError:
+    """The error for an id that is neither known here nor one of `others`."""
+    unknown = unknown_name("environment", env_id, (*ENV_IDS, *_registered, *others))
+    return InputError(f"{unknown}; or a game of your own: qduet --import MODULE COMMAND …")
 
 
 def minatar_game(name: str) -> str | None:
@@ -139,7 +163,7 @@ def make(
     if full_id in _registered:
         if not difficulty_ramping:
             raise InputError(f"difficulty_ramping is MinAtar's; {full_id} does not have it")
-        own, default_sticky, _ = _registered[full_id]
+        own, default_sticky = _registered[full_id]
         game, actions = separate_draws(own), own.actions
     else:
         name, version = full_id.removeprefix("MinAtar/").rsplit("-v", 1)

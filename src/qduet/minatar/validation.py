@@ -1,8 +1,10 @@
 """What `register` checks of a user's game: the shapes and types of its functions.
 
-The functions are only traced; nothing is compiled or played.
+The functions are only traced; nothing is compiled or played. `qduet.deep.environments` checks its
+environments with the same functions.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -34,50 +36,70 @@ def check_game(env_id: str, game: Environment) -> Environment:
             f"{env_id}: actions must be different indices into ACTION_NAMES, 0 to {last}; they "
             f"are {game.actions}"
         )
-    if not isinstance(game.num_draws, int | np.integer) or game.num_draws < 0:
-        raise InputError(f"{env_id}: num_draws must be a number from 0; it is {game.num_draws!r}")
-    draws = jax.ShapeDtypeStruct((game.num_draws,), jnp.uint32)
-    state = jax.eval_shape(game.reset, draws)
-    result = jax.eval_shape(game.step, state, jax.ShapeDtypeStruct((), jnp.int32), draws)
-    rows = jax.eval_shape(game.rows, state)
-    _check_draws(env_id, game, state)
+    state, result = check_functions(env_id, game, StepResult)
     if isinstance(state, StickyState):
         raise InputError(f"{env_id}: register the game alone; make adds the wrappers around it")
-    if not isinstance(result, StepResult):
-        raise InputError(f"{env_id}: step must give a StepResult; it gives {describe(result)}")
-    unknown = [x for x in jax.tree.leaves(state) if str(x.dtype) not in STATE_DTYPES]
-    if unknown:
-        raise InputError(
-            f"{env_id}: the state may hold {', '.join(STATE_DTYPES)}; it holds "
-            f"{describe(unknown[0])} (all randomness comes in as draws)"
-        )
-    if _structure(result.state) != _structure(state):
-        raise InputError(
-            f"{env_id}: step must give a state like that of reset: {describe(state)}; it gives "
-            f"{describe(result.state)}"
-        )
+    rows = jax.eval_shape(game.rows, state)
     required = {
         "step must give a reward of": (result.reward, "float32[]"),
         "step must give terminated as": (result.terminated, "bool[]"),
         "rows must give": (rows, f"uint32[{game.num_channels}, {SIZE}]"),
     }
-    for what, (given, wanted) in required.items():
-        if describe(given) != wanted:
-            raise InputError(f"{env_id}: {what} {wanted}; it gives {describe(given)}")
+    check_shapes(env_id, required)
     return game._replace(actions=tuple(map(int, game.actions)))
 
 
-def _check_draws(env_id: str, game: Environment, state: Any) -> None:
-    """Raises if the game reads a draw that it is not given; jax would take the last one instead.
+def check_functions(env_id: str, env: Any, step_type: type[Any]) -> tuple[State, Any]:
+    """The shapes of the state and of a step's result, which must be a `step_type`.
 
-    NumPy refuses such an index. Whatever else it refuses is no fault of the game's.
+    `env` has `num_draws`, `reset` and `step`.
     """
-    draws: Any = np.zeros(game.num_draws, np.uint32)
+    if not isinstance(env.num_draws, int | np.integer) or env.num_draws < 0:
+        raise InputError(f"{env_id}: num_draws must be a number from 0; it is {env.num_draws!r}")
+    draws = jax.ShapeDtypeStruct((env.num_draws,), jnp.uint32)
+    state = jax.eval_shape(env.reset, draws)
+    result = jax.eval_shape(env.step, state, jax.ShapeDtypeStruct((), jnp.int32), draws)
+    _check_draws(env_id, env, state)
+    if not isinstance(result, step_type):
+        name = step_type.__name__
+        raise InputError(f"{env_id}: step must give a {name}; it gives {describe(result)}")
+    check_dtypes(env_id, "the state", state)
+    if _structure(result.state) != _structure(state):
+        raise InputError(
+            f"{env_id}: step must give a state like that of reset: {describe(state)}; it gives "
+            f"{describe(result.state)}"
+        )
+    return state, result
+
+
+def check_dtypes(env_id: str, what: str, tree: Any) -> None:
+    """Raises if an array is of a type that files and the replay memory cannot keep."""
+    unknown = [x for x in jax.tree.leaves(tree) if str(x.dtype) not in STATE_DTYPES]
+    if unknown:
+        raise InputError(
+            f"{env_id}: {what} may hold {', '.join(STATE_DTYPES)}; it holds "
+            f"{describe(unknown[0])} (all randomness comes in as draws)"
+        )
+
+
+def check_shapes(env_id: str, required: Mapping[str, tuple[Any, str]]) -> None:
+    """Raises if a value is not described as it must be: {what: (value, description)}."""
+    for what, (given, wanted) in required.items():
+        if describe(given) != wanted:
+            raise InputError(f"{env_id}: {what} {wanted}; it gives {describe(given)}")
+
+
+def _check_draws(env_id: str, env: Any, state: Any) -> None:
+    """Raises if `env` reads a draw that it is not given; jax would take the last one instead.
+
+    NumPy refuses such an index. Whatever else it refuses is no fault of `env`.
+    """
+    draws: Any = np.zeros(env.num_draws, np.uint32)
     try:
-        jax.eval_shape(lambda: game.reset(draws))
-        jax.eval_shape(lambda s, a: game.step(s, a, draws), state, np.int32(0))
+        jax.eval_shape(lambda: env.reset(draws))
+        jax.eval_shape(lambda s, a: env.step(s, a, draws), state, np.int32(0))
     except IndexError as error:
-        raise InputError(f"{env_id}: num_draws is too small, {game.num_draws}: {error}") from None
+        raise InputError(f"{env_id}: num_draws is too small, {env.num_draws}: {error}") from None
     except Exception:
         return
 

@@ -5,7 +5,7 @@ outside auto-reset: in the original the last action survives the end of an episo
 """
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,9 @@ from qduet.core.errors import InputError
 from qduet.core.xla import computed_once
 from qduet.minatar import random_words
 from qduet.minatar.environment import ACTION_NAMES, NOOP, Environment, State, StepResult
+
+AnyEnvironment = TypeVar("AnyEnvironment", bound=Any)
+"""An `Environment`, or another NamedTuple that has its `num_draws`, `reset` and `step`."""
 
 
 class StickyState(NamedTuple):
@@ -73,7 +76,7 @@ def action_set(env: Environment, actions: tuple[int, ...]) -> Environment:
     return env._replace(actions=actions, step=step)
 
 
-def separate_draws(game: Environment) -> Environment:
+def separate_draws(game: AnyEnvironment) -> AnyEnvironment:
     """Gives `reset` draws of its own, so that `step` and the reset after it share none."""
     half = game.num_draws
     as_arrays = functools.partial(jax.tree.map, jnp.asarray)  # a game may give Python numbers
