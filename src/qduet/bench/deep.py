@@ -25,8 +25,8 @@ import numpy as np
 
 from qduet.core.errors import InputError, unknown_name
 from qduet.core.tables import Table
-from qduet.deep.agents import AGENTS, make_agent
-from qduet.deep.networks import Params
+from qduet.deep.agents import PAPER_AGENTS, make_agent
+from qduet.deep.board import Params
 from qduet.deep.replay import STRIDE
 from qduet.jobs import program
 from qduet.jobs.devices import checking_memory
@@ -107,7 +107,7 @@ def measure(args: argparse.Namespace) -> Iterator[Reading]:
 
 def job(game: str, runs: int, episodes: int) -> Job:
     """The runs that are timed: all agents if they share them evenly, else RDQ."""
-    names = list(AGENTS) if runs % len(AGENTS) == 0 else ["rdq"]
+    names = list(PAPER_AGENTS) if runs % len(PAPER_AGENTS) == 0 else ["rdq"]
     agents = tuple((name, make_agent(name)) for name in names)
     seeds = tuple(range(runs // len(names)))
     return Job(f"MinAtar/{game}-v1", agents, seeds, episodes=episodes)
@@ -118,7 +118,7 @@ def reading(job: Job, steps: int, bandwidth: float, bandwidth_from: str) -> Read
     built = program.build(job)
     with checking_memory(built, jax.local_devices(), job.episodes):
         compiling, training, evaluating = _timed(job, built, steps)
-    num_runs, moved = len(job.members), traffic(built.shapes.params)
+    num_runs, moved = len(job.members), traffic(built.shapes[0].params)
     seconds = training * STRIDE / steps
     return Reading(
         game=job.game,

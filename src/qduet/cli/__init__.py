@@ -26,7 +26,8 @@ COMMANDS: dict[str, str] = {
     "reproduce": "compute and draw the paper's figures",
     "tabular": "run one tabular rule with one setting",
     "theory": "check every claim of the paper on random MDPs, or on yours",
-    "train": "train DQN, Dueling DQN and RDQ on a MinAtar game, many seeds at once",
+    "train": "train agents in an environment, many seeds at once",
+    "agents": "list the agents, what they compute, and their numbers",
     "watch": "see an episode of a trained agent, with its value functions",
     "compare": "compare agents: tables, tests and figures from training runs",
     "certify": "compare our MinAtar runs, and the paper's claims, with the published scores",
@@ -102,7 +103,8 @@ def _top_parser() -> Parser:
         metavar="MODULE",
         action="append",
         default=[],
-        help="import a Python module first: one that registers a game of yours (docs/training.md)",
+        help="import a Python module first: one that registers a game, an agent or a network of "
+        "yours (docs/training.md)",
     )
     parser.add_argument("command", metavar="COMMAND", nargs="?")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)

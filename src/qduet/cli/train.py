@@ -1,27 +1,36 @@
-"""``qduet train``: trains agents × seeds on one game, side by side."""
+"""``qduet train``: trains agents × seeds in one environment, side by side."""
 
 import argparse
-import dataclasses
+import itertools
 import signal
 import sys
+from typing import Any
 
+import jax.numpy as jnp
 from rich.console import Console
 
 from qduet.cli.live import Display, latest, table
 from qduet.cli.options import add_json, add_out, nonempty_path, print_json, real, whole
 from qduet.cli.tracking import tracker
 from qduet.core.errors import InputError
+from qduet.deep.acting import epsilon
 from qduet.deep.agents import AGENTS, INITIALISATIONS, PROTOCOLS, Agent, ablations, make_agent
+from qduet.deep.environments import canonical_id
+from qduet.deep.training import hyper
 from qduet.jobs import devices
 from qduet.jobs.job import Job
 from qduet.jobs.program import dividing
 from qduet.jobs.stopping import DEADLINE
 from qduet.jobs.trainer import Progress, TrainingResult, train
-from qduet.minatar import canonical_id
 
 EXAMPLE = """qduet train rdq MinAtar/Breakout-v1 --seeds 3 --steps 1_000_000 --out out/breakout
 qduet train rdq dueling_dqn dqn MinAtar/Breakout-v1 --seeds 30 --protocol reference --out out/all
-qduet train rdq MinAtar/Seaquest-v1 --beta 1e-4 1e-3 1e-2 --seeds 10-19 --out out/beta"""
+qduet train rdq MinAtar/Seaquest-v1 --beta 1e-4 1e-3 1e-2 --seeds 10-19 --out out/beta
+qduet train dqv_max bc_qvmax double_dqn MinAtar/Breakout-v1 --n-step 3 --seeds 5 --out out/qv
+qduet train rdq gymnax/CartPole-v1 --epsilon-decay 50_000 --steps 200_000 --out out/cartpole"""
+
+UNFINISHED = 75
+"""The exit code of a job that was stopped by --max-minutes or SIGTERM and can be continued."""
 
 
 MAX_SEEDS = 10_000
@@ -31,11 +40,12 @@ MAX_SEEDS = 10_000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
     add = parser.add_argument
-    add("agents", nargs="+", metavar="AGENT", help="dqn, dueling_dqn, rdq")
+    add("agents", nargs="+", metavar="AGENT", help="dqn, rdq, …; qduet agents lists them")
     add(
         "env",
         metavar="ENV",
-        help="such as MinAtar/Breakout-v1; a game of yours: qduet --import MODULE train …",
+        help="such as MinAtar/Breakout-v1 or gymnax/CartPole-v1; one of yours: "
+        "qduet --import MODULE train …",
     )
     add(
         "--seeds",
@@ -78,8 +88,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from_0, above_0 = real(0, float("inf")), real(0, float("inf"), open_below=True)
     beta = "rdq's penalty (default 0.001); each value makes an agent, rdq-beta-0.01 …"
     add("--beta", type=from_0, nargs="+", metavar="B", help=beta)
-    rate = real(0, 1, open_below=True)
-    add("--learning-rate", type=rate, metavar="R", help="Adam's step size")
+    rate = "the optimiser's step size (default 2.5e-4); each value makes an agent"
+    add("--learning-rate", type=real(0, 1, open_below=True), nargs="+", metavar="R", help=rate)
+    add("--discount", type=real(0, 1), metavar="G", help="γ (default 0.99)")
+    add("--double", action=either, help="choose the best next action by the online network")
+    add("--n-step", type=whole(1), metavar="N", help="rewards summed in a target (default 1)")
+    add("--batch-size", type=whole(1), metavar="N", help="transitions per update (default 32)")
+    add("--replay", type=whole(1), metavar="N", help="transitions in memory (default 100,000)")
+    begin = "steps before the first update (default 1,000)"
+    add("--learn-from", type=whole(1), metavar="STEPS", help=begin)
+    copy = "steps between two copies to the target network (default 1,000)"
+    add("--target-every", type=whole(1), metavar="STEPS", help=copy)
+    add("--epsilon-final", type=real(0, 1), metavar="E", help="ε after its fall (default 0.01)")
+    fall = "steps in which ε falls (default 250,000)"
+    add("--epsilon-decay", type=whole(1), metavar="STEPS", help=fall)
+    add("--adam-epsilon", type=above_0, metavar="E", help="in Adam's denominator")
+    kinds = "board, mlp, conv, each also with -one or -separate; or one of yours (default auto)"
+    add("--network", metavar="NAME", help=kinds)
+    add("--optimiser", metavar="NAME", help="adam, or one of yours")
+    number = "any number of the agents' algorithms (qduet agents), such as w=0.5 c=0.5"
+    add("--set", type=_number, nargs="+", default=[], metavar="NAME=X", help=number)
 
     add = parser.add_argument_group("how it is run (changes no result)").add_argument
     add("--device", choices=devices.KINDS, default="auto")
@@ -115,6 +143,15 @@ def _seeds(text: str) -> tuple[int, ...]:
     return tuple(seeds)
 
 
+def _number(text: str) -> tuple[str, float]:
+    """``w=0.5``."""
+    name, _, value = text.partition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not NAME=NUMBER") from None
+
+
 def make_job(args: argparse.Namespace) -> Job:
     """The job that the arguments describe."""
     if args.env in AGENTS:
@@ -123,7 +160,7 @@ def make_job(args: argparse.Namespace) -> Job:
             f"qduet train {args.env} MinAtar/Breakout-v1"
         )
     agents = [agent for name in args.agents for agent in _variants(name, args)]
-    if args.beta and "rdq" not in args.agents:
+    if args.beta and not any(map(_is_penalised, args.agents)):
         raise InputError("--beta is of rdq alone; give rdq among the agents, or leave it out")
     return Job(
         canonical_id(args.env),
@@ -136,27 +173,70 @@ def make_job(args: argparse.Namespace) -> Job:
     )
 
 
+def _is_penalised(name: str) -> bool:
+    """Whether --beta is for this agent."""
+    return name in AGENTS and getattr(AGENTS[name].numbers, "beta", 0.0) > 0
+
+
+_OPTIONS = {
+    "initialisation": "initialisation",
+    "shared_bias": "shared_bias",
+    "epsilon_hold": "epsilon_hold_steps",
+    "epsilon_decay": "epsilon_decay_steps",
+    "epsilon_final": "epsilon_final",
+    "discount": "discount",
+    "double": "double",
+    "n_step": "n_step",
+    "batch_size": "batch_size",
+    "replay": "capacity",
+    "learn_from": "learn_from",
+    "target_every": "sync_every",
+    "adam_epsilon": "adam_epsilon",
+    "network": "network",
+    "optimiser": "optimiser",
+}
+"""Options of the command, and the settings of an agent that they are for."""
+
+
 def _variants(name: str, args: argparse.Namespace) -> list[tuple[str, Agent]]:
-    """The agent `name`: once, or with each change of an ablation, or (rdq) with each β."""
-    options = {
-        "initialisation": args.initialisation,
-        "shared_bias": args.shared_bias,
-        "epsilon_hold_steps": args.epsilon_hold,
-        "learning_rate": args.learning_rate,
-    }
-    options = {key: value for key, value in options.items() if value is not None}
+    """The agent `name`: once, or with each change of an ablation, or with each β and step size."""
+    given = {setting: getattr(args, option) for option, setting in _OPTIONS.items()}
+    options: dict[str, Any] = {key: x for key, x in given.items() if x is not None}
+    options |= dict(args.set)
     if args.ablate:
-        if options or args.beta:
+        if options or args.beta or args.learning_rate:
             raise InputError(
-                "--ablate changes the protocol's settings one by one; leave out --beta, "
-                "--learning-rate, --initialisation, --shared-bias and --epsilon-hold"
+                "--ablate changes the protocol's settings one by one; leave out the other settings "
+                "of the agents"
             )
         changed = ablations(name, args.protocol)
         return [(f"{name}-{short}", agent) for short, agent in changed.items()]
     agent = make_agent(name, protocol=args.protocol, **options)
-    if name != "rdq" or not args.beta or args.beta == [agent.beta]:
-        return [(name, agent)]
-    return [(f"{name}-beta-{b:g}", dataclasses.replace(agent, beta=b)) for b in args.beta]
+    grid = {"learning_rate": args.learning_rate or []}
+    if _is_penalised(name):
+        grid = {"beta": args.beta or [], **grid}
+    for setting, values in grid.items():
+        if len(values) == 1 and setting == "learning_rate":
+            agent, grid[setting] = agent.replace(learning_rate=values[0]), []
+    if grid.get("beta") == [getattr(agent.numbers, "beta", None)]:
+        grid["beta"] = []
+    axes = [[(setting, x) for x in values] for setting, values in grid.items() if values]
+    short = {"beta": "beta", "learning_rate": "rate"}
+    return [
+        ("-".join([name, *(f"{short[s]}-{x:g}" for s, x in point)]), agent.replace(**dict(point)))
+        for point in itertools.product(*axes)
+    ]
+
+
+def _warn_of_exploration(job: Job) -> None:
+    for label, agent in job.agents:
+        last = float(epsilon(hyper(agent).exploration, jnp.int32(job.steps)))
+        if last > 0.5:
+            print(
+                f"{label} still explores with ε = {last:.2f} at the end of {job.steps:,} steps; "
+                "--epsilon-decay STEPS lets it fall sooner",
+                file=sys.stderr,
+            )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -164,6 +244,7 @@ def run(args: argparse.Namespace) -> int:
     job = make_job(args)
     if args.out is None:
         raise InputError("--out DIR is missing: where to put the results")
+    _warn_of_exploration(job)
     chosen = devices.choose(args.device)
     used = len(dividing(chosen, len(job.members)))
     if used < len(chosen):
@@ -227,4 +308,4 @@ def _report(args: argparse.Namespace, job: Job, result: TrainingResult) -> int:
         "run the same command again to continue",
         file=sys.stderr,
     )
-    return 143 if result.stopped_by == signal.SIGTERM else 0
+    return UNFINISHED

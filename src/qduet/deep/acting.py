@@ -1,6 +1,6 @@
-"""ε-greedy play in a game: one turn, and the four turns between two updates.
+"""ε-greedy play in an environment: one turn, and the four turns between two updates.
 
-    turns(env, exploration, advantages_of, step, state, observation, words).action   # [4]
+    turns(env, exploration, scores_of, step, state, observation, words).action   # [4]
 
 `fused.turns` does the same with one GPU kernel per turn.
 """
@@ -12,11 +12,11 @@ import jax
 import jax.numpy as jnp
 
 from qduet.deep import replay
+from qduet.deep.environment import Environment
 from qduet.deep.replay import STRIDE
-from qduet.minatar.environment import Environment
 
-AdvantagesOf = Callable[[jax.Array], jax.Array]
-"""A packed observation uint8[bytes] -> its advantages ``[|A|]``."""
+ScoresOf = Callable[[jax.Array], jax.Array]
+"""An encoded observation -> what ranks its actions: Q, or what has the same order ``[|A|]``."""
 
 
 class Exploration(NamedTuple):
@@ -56,38 +56,40 @@ def choose(scores: jax.Array, epsilon: jax.Array | float, words: jax.Array) -> C
 
 
 class Turn(NamedTuple):
-    """One step of a game, and what it led to."""
+    """One step of an environment, and what it led to."""
 
     state: Any
-    """The game's next state."""
+    """The environment's next state."""
     action: jax.Array
     """int32[]"""
     reward: jax.Array
     """float32[]"""
-    ended: jax.Array
+    terminated: jax.Array
     """bool[]"""
+    truncated: jax.Array | None
+    """bool[]; None if the environment has no time limit"""
     observation: jax.Array
-    """uint8[bytes]: the next observation, packed"""
+    """the next observation, encoded"""
 
 
 def turn(
     env: Environment,
     exploration: Exploration,
     state: Any,
-    adv: jax.Array,
+    scores: jax.Array,
     step: jax.Array,
     words: jax.Array,
 ) -> Turn:
-    """One ε-greedy step by the advantages `adv`, after `step` earlier ones."""
-    action = choose(adv, epsilon(exploration, step), words).action
-    state, reward, ended = env.step(state, action, words[2:])
-    return Turn(state, action, reward, ended, env.pack(state))
+    """One ε-greedy step by `scores` ``[|A|]``, after `step` earlier ones."""
+    action = choose(scores, epsilon(exploration, step), words).action
+    state, reward, terminated, truncated = env.step(state, action, words[2:])
+    return Turn(state, action, reward, terminated, truncated, env.encode(state))
 
 
 def turns(
     env: Environment,
     exploration: Exploration,
-    advantages_of: AdvantagesOf,
+    scores_of: ScoresOf,
     step: jax.Array,
     state: Any,
     observation: jax.Array,
@@ -101,7 +103,7 @@ def turns(
     def one(carry: Any, x: Any) -> tuple[Any, Turn]:
         state, observation = carry
         offset, words = x
-        now = turn(env, exploration, state, advantages_of(observation), step + offset, words)
+        now = turn(env, exploration, state, scores_of(observation), step + offset, words)
         return (now.state, now.observation), now
 
     xs = jnp.arange(STRIDE), words

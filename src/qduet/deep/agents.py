@@ -1,40 +1,31 @@
-"""DQN, Dueling DQN and RDQ: one agent with three coefficients.
+"""Agents: an algorithm with its numbers, a network and all other settings, as plain values.
 
-    Q = w V + A − c mean(A),      loss = ½ E[δ²] + (β/2) E[V² + Σ_a A²]          (eq. 8, 11, 12, 16)
-    δ = R + γ max_a' Q(S', a'; θ⁻) − Q(S, A; θ)
+    dqn          AV with w = 0, c = 0, β = 0        the second output alone is Q
+    dueling_dqn  AV with w = 1, c = 1, β = 0
+    rdq          AV with w = 1, c = 0, β = 10⁻³     Dueling DQN without the mean, with the penalty
+    double_dqn   dqn in its double form
+    dqv          QV: Q and V both learn from R + γ V(S')
+    dqv_max      QV: Q from R + γ V(S'), V from R + γ max Q(S', ·); QVMAX with a network
+    bc_qvmax     QV: Q from R + γ V(S'), V from max Q(S, ·) of the online network
+    bc_qvmax_target, bc_qvmax_double     … of the target network; of both, in the double form
 
-    dqn          w = 0, c = 0, β = 0        the advantage stream alone is Q
-    dueling_dqn  w = 1, c = 1, β = 0
-    rdq          w = 1, c = 0, β = 10⁻³     Dueling DQN without the mean, with the penalty
+    agent = make_agent("rdq", beta=0.01, learning_rate=1e-4)
+    algorithm = algorithm_of(agent.algorithm)
+    q = algorithm.q(agent.numbers, outputs)                                # [|A|]
 
-    agent = make_agent("rdq", beta=0.01)
-    q = q_values(networks.apply(params, observation), agent.coefficients())        # [|A|]
-
-w, c and β are data of a *run*, not constants of the compiled program. All agents, and sweeps over
-β, therefore share one program.
+`register_agent` makes an agent of one's own known to the command.
 """
 
 import dataclasses
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 from qduet.core.errors import InputError, as_setting, unknown_name
-from qduet.deep.networks import InitScheme, Outputs
-from qduet.deep.replay import STRIDE, Batch
-
-
-class Coefficients(NamedTuple):
-    """What makes a run DQN, Dueling DQN, RDQ, or something between them."""
-
-    w: jax.Array
-    """float32[]: the weight of V in Q"""
-    c: jax.Array
-    """float32[]: the share of the mean advantage that is subtracted"""
-    beta: jax.Array
-    """float32[]: the weight of the penalty on V² + Σ A²"""
-
+from qduet.deep.algorithms import AV, QV, algorithm_of
+from qduet.deep.layers import InitScheme
+from qduet.deep.replay import STRIDE
 
 INITIALISATIONS = ("lecun", "released")
 
@@ -42,6 +33,7 @@ _RANGES = (
     ("learning_rate", 0, 1),
     ("adam_epsilon", 1e-30, 1),  # if it rounds to 0 in float32, a gradient of 0 gives 0 / 0
     ("discount", 0, 1),
+    ("n_step", 1, 100),
     ("batch_size", 1, 2**20),
     ("epsilon_final", 0, 1),
     ("epsilon_hold_steps", 0, 2**30),
@@ -60,15 +52,21 @@ class Agent:
     """The settings of an agent; the defaults are the paper's."""
 
     name: str
-    """``dqn``, ``dueling_dqn``, ``rdq``, or a name for one of your own."""
-    w: float
-    """Weight of V in Q."""
-    c: float
-    """Share of the mean advantage that is subtracted in Q."""
-    beta: float
-    """Weight of the penalty on V² + Σ A²."""
+    """``dqn``, ``rdq``, …, or a name for one of your own."""
+    algorithm: str
+    """``av``, ``qv``, ``qv_target``, or what `register_algorithm` was given."""
+    numbers: Any
+    """The algorithm's numbers: ``AV(w=1.0, beta=1e-3)``."""
+    double: bool = False
+    """Whether the best action at S' is chosen by the online network."""
+    n_step: int = 1
+    """Rewards that are summed before a target bootstraps."""
+    network: str = "auto"
+    """A name of `qduet.deep.networks`."""
+    optimiser: str = "adam"
+    """``adam``, or what `register_optimiser` was given."""
     learning_rate: float = 2.5e-4
-    """Adam's step size."""
+    """The optimiser's step size."""
     adam_epsilon: float = 3.125e-4
     """Adam's denominator constant."""
     discount: float = 0.99
@@ -92,15 +90,27 @@ class Agent:
     shared_bias: bool = False
     """Whether the advantage head has one bias for all actions, as in the released code (item 11).
 
-    No effect if w = 0: DQN has one bias for each action, in the released code too.
+    Only for `AV` with w ≠ 0: DQN has one bias for each action, in the released code too.
     """
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            value = as_setting(field.type, field.name, getattr(self, field.name))
-            object.__setattr__(self, field.name, value)
-        if self.beta < 0:
-            raise InputError(f"beta must be ≥ 0; it is {self.beta}")
+            if field.name != "numbers":
+                value = as_setting(field.type, field.name, getattr(self, field.name))
+                object.__setattr__(self, field.name, value)
+        algorithm = algorithm_of(self.algorithm)
+        if not isinstance(self.numbers, algorithm.numbers):
+            raise InputError(
+                f"numbers of algorithm {self.algorithm} must be {algorithm.numbers.__name__}(…); "
+                f"they are {self.numbers!r}"
+            )
+        given = self.numbers._asdict().items()
+        numbers = algorithm.numbers(*(as_setting(float, name, x) for name, x in given))
+        object.__setattr__(self, "numbers", numbers)
+        if getattr(numbers, "beta", 0.0) < 0:
+            raise InputError(f"beta must be ≥ 0; it is {numbers.beta}")
+        if self.double and algorithm.double_loss is None:
+            raise InputError(f"algorithm {self.algorithm} has no double form")
         if self.initialisation not in INITIALISATIONS:
             raise unknown_name("initialisation", self.initialisation, INITIALISATIONS)
         for name, low, high in _RANGES:
@@ -111,26 +121,75 @@ class Agent:
             value = getattr(self, name)
             if value < STRIDE or value % STRIDE:
                 raise InputError(f"{name} must be a positive multiple of {STRIDE}; it is {value}")
-
-    def coefficients(self) -> Coefficients:
-        """w, c and β as arrays."""
-        return Coefficients(*(jnp.float32(x) for x in (self.w, self.c, self.beta)))
+        if self.n_step > min(self.capacity, self.learn_from):
+            raise InputError(
+                f"n_step must be at most capacity ({self.capacity}) and learn_from "
+                f"({self.learn_from}); it is {self.n_step}"
+            )
 
     def init_scheme(self) -> InitScheme:
-        """How the network's weights are drawn."""
+        """How the weights of a built-in network are drawn."""
         released = self.initialisation == "released"
-        return InitScheme(jnp.bool_(released), jnp.bool_(released and self.w == 0))
+        return InitScheme(jnp.bool_(released), jnp.bool_(released and is_dqn(self)))
 
     def has_shared_bias(self) -> bool:
         """Whether one bias serves all actions; if so, `init_scheme` starts it at 0."""
-        return self.shared_bias and self.w != 0
+        return self.shared_bias and self.algorithm == "av" and not is_dqn(self)
+
+    def replace(self, **options: Any) -> "Agent":
+        """The agent with other settings, or other numbers of its algorithm, by their names."""
+        own = {name: options.pop(name) for name in self.numbers._fields if name in options}
+        known = [*self.numbers._fields, *(set(_SETTINGS) - {"numbers"})]
+        if unknown := options.keys() - set(_SETTINGS):
+            raise unknown_name(f"setting of agent {self.name}", min(unknown), known)
+        numbers = options.pop("numbers", self.numbers)
+        return dataclasses.replace(self, numbers=numbers._replace(**own), **options)
+
+    def fields(self) -> dict[str, Any]:
+        """All settings by name, the numbers among them, as files keep them."""
+        settings = {name: getattr(self, name) for name in _SETTINGS if name != "numbers"}
+        return {**settings, **self.numbers._asdict()}
 
 
-AGENTS: dict[str, Agent] = {
-    "dqn": Agent("dqn", w=0.0, c=0.0, beta=0.0),
-    "dueling_dqn": Agent("dueling_dqn", w=1.0, c=1.0, beta=0.0),
-    "rdq": Agent("rdq", w=1.0, c=0.0, beta=1e-3),
-}
+def is_dqn(agent: Agent) -> bool:
+    """Whether Q is the second output alone, and V plays no part: `AV` with w = 0."""
+    return agent.algorithm == "av" and agent.numbers.w == 0
+
+
+_SETTINGS = tuple(field.name for field in dataclasses.fields(Agent))
+
+
+def _agent(name: str, numbers: Any, algorithm: str = "", **options: Any) -> tuple[str, Agent]:
+    algorithm = algorithm or type(numbers).__name__.lower()
+    return name, Agent(name, algorithm, numbers, **options)
+
+
+AGENTS: dict[str, Agent] = dict(
+    [
+        _agent("dqn", AV(w=0.0)),
+        _agent("dueling_dqn", AV(w=1.0, c=1.0)),
+        _agent("rdq", AV(w=1.0, beta=1e-3)),
+        _agent("double_dqn", AV(w=0.0), double=True),
+        _agent("dqv", QV(bootstrap=1.0)),
+        _agent("dqv_max", QV(maximum=1.0)),
+        _agent("bc_qvmax", QV(correction=1.0)),
+        _agent("bc_qvmax_target", QV(correction=1.0), "qv_target"),
+        _agent("bc_qvmax_double", QV(correction=1.0), "qv_target", double=True),
+    ]
+)
+"""The built-in agents, and those of `register_agent`."""
+
+PAPER_AGENTS = ("dqn", "dueling_dqn", "rdq")
+"""The agents that the paper trains."""
+
+_BUILT_IN = frozenset(AGENTS)
+
+
+def register_agent(agent: Agent) -> None:
+    """Makes an agent of one's own known by its name: to `make_agent` and to ``qduet train``."""
+    if agent.name in _BUILT_IN:
+        raise InputError(f"agent '{agent.name}' is a built-in one; choose another name")
+    AGENTS[agent.name] = agent
 
 
 def make_agent(name: str, *, protocol: str = "paper", **options: Any) -> Agent:
@@ -139,25 +198,43 @@ def make_agent(name: str, *, protocol: str = "paper", **options: Any) -> Agent:
         raise unknown_name("agent", name, AGENTS)
     if protocol not in PROTOCOLS:
         raise unknown_name("protocol", protocol, PROTOCOLS)
-    settings = Agent.__dataclass_fields__
-    if unknown := options.keys() - settings:
-        raise unknown_name("setting of an agent", min(unknown), settings)
-    return dataclasses.replace(AGENTS[name], **PROTOCOLS[protocol] | options)
+    return AGENTS[name].replace(**PROTOCOLS[protocol] | options)
+
+
+_SINCE_FORMAT_1 = {
+    "algorithm": "av",
+    "double": False,
+    "n_step": 1,
+    "network": "auto",
+    "optimiser": "adam",
+}
+"""Settings that files of before do not have, and what they were then."""
+
+
+def completed(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an agent in a file, with those that the file is too old to have."""
+    return {**_SINCE_FORMAT_1, **fields}
 
 
 def from_fields(fields: Any) -> Agent:
-    """The agent whose settings are `fields`; the inverse of `dataclasses.asdict`.
+    """The agent whose settings are `fields`; the inverse of `Agent.fields`.
 
     `InputError` if a setting is missing, unknown, or of another type than `Agent` declares.
     """
-    kinds = {field.name: field.type for field in dataclasses.fields(Agent)}
-    if not isinstance(fields, dict):
+    if not isinstance(fields, Mapping):
         raise InputError("the agent must be an object that holds its settings")
+    fields = completed(fields)
+    kind = algorithm_of(str(fields["algorithm"])).numbers
+    kinds = {field.name: field.type for field in dataclasses.fields(Agent)}
+    del kinds["numbers"]
+    kinds |= dict.fromkeys(kind._fields, float)
     wrong = sorted(map(str, fields.keys() ^ kinds.keys()))
     wrong = wrong or [name for name, kind in kinds.items() if type(fields[name]) is not kind]
     if wrong:
         raise InputError(f"the agent's {wrong[0]!r} is missing, unknown, or of another type")
-    return Agent(**fields)
+    numbers = kind(**{name: fields[name] for name in kind._fields})
+    settings = {name: fields[name] for name in _SETTINGS if name != "numbers"}
+    return Agent(numbers=numbers, **settings)
 
 
 _SHORT_NAMES = {"epsilon_hold_steps": "hold", "initialisation": "init", "shared_bias": "bias"}
@@ -172,74 +249,9 @@ def ablations(name: str, protocol: str) -> dict[str, Agent]:
     """
     agent = make_agent(name, protocol=protocol)
     (other,) = (settings for key, settings in PROTOCOLS.items() if key != protocol)
-    return {
-        short: dataclasses.replace(agent, **{setting: other[setting]})
-        for setting, short in _SHORT_NAMES.items()
-        if setting != "shared_bias" or agent.w != 0
+    changed = {
+        short: agent.replace(**{setting: other[setting]}) for setting, short in _SHORT_NAMES.items()
     }
-
-
-def q_values(outputs: Outputs, coefficients: Coefficients) -> jax.Array:
-    """Q(s, ·) = w V + A − c mean(A), ``[|A|]``."""
-    return coefficients.w * outputs.v + outputs.adv - coefficients.c * outputs.adv.mean()
-
-
-def uses_v(coefficients: Coefficients) -> jax.Array:
-    """bool[]: whether the loss depends on V; if not, V's stream is never trained."""
-    return (coefficients.w != 0) | (coefficients.beta != 0)
-
-
-class Losses(NamedTuple):
-    """The loss of one batch and its parts; scalars."""
-
-    total: jax.Array
-    """½ E[δ²] + (β/2) E[V² + Σ_a A²]"""
-    td: jax.Array
-    """½ E[δ²]"""
-    q: jax.Array
-    """E[Q(S, A)]"""
-
-
-def loss(
-    outputs: Outputs,
-    next_outputs: Outputs,
-    coefficients: Coefficients,
-    discount: float,
-    batch: Batch,
-) -> Losses:
-    """The loss of a batch of n transitions.
-
-    `outputs` are V ``[n]`` and A ``[n, |A|]`` of the online network at S, `next_outputs` those of
-    the target network at S'.
-    """
-    _check_shapes(outputs, next_outputs, batch)
-    q = jax.vmap(q_values, (0, None))(outputs, coefficients)
-    next_q = jax.vmap(q_values, (0, None))(next_outputs, coefficients)
-    taken = batch.actions[:, None] == jnp.arange(q.shape[1])[None]
-    chosen = jnp.where(taken, q, 0.0).sum(axis=1)  # the gradient of indexing would be a scatter
-    bootstrap = jnp.where(batch.ended, 0.0, discount * next_q.max(axis=1))
-    td = 0.5 * ((jax.lax.stop_gradient(batch.rewards + bootstrap) - chosen) ** 2).mean()
-    penalty = 0.5 * (outputs.v**2 + (outputs.adv**2).sum(axis=1)).mean()
-    return Losses(td + coefficients.beta * penalty, td, chosen.mean())
-
-
-def _check_shapes(outputs: Outputs, next_outputs: Outputs, batch: Batch) -> None:
-    """Raises if a shape would broadcast, which would mix transitions, or for an unknown action."""
-    n_by_actions = jnp.shape(outputs.adv)
-    n = n_by_actions[:1]
-    wanted = {
-        "A at S": (outputs.adv, n_by_actions if len(n_by_actions) == 2 else ("n", "|A|")),
-        "A at S'": (next_outputs.adv, n_by_actions),
-        "V at S": (outputs.v, n),
-        "V at S'": (next_outputs.v, n),
-        "actions": (batch.actions, n),
-        "rewards": (batch.rewards, n),
-        "ended": (batch.ended, n),
-    }
-    for name, (array, shape) in wanted.items():
-        if jnp.shape(array) != shape:
-            given, right = (str(list(x)).replace("'", "") for x in (jnp.shape(array), shape))
-            raise InputError(f"{name} of a batch must have the shape {right}; it is {given}")
-    actions, size = batch.actions, n_by_actions[1]
-    if not isinstance(actions, jax.core.Tracer) and ((actions < 0) | (actions >= size)).any():
-        raise InputError(f"actions of a batch must be from 0 to {size - 1}; one is not")
+    if agent.replace(shared_bias=True).has_shared_bias():
+        return changed
+    return {short: variant for short, variant in changed.items() if short != "bias"}

@@ -16,10 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, PartitionSpec
 
-from qduet.deep import acting, agents, fused
-from qduet.deep.agents import Coefficients
-from qduet.deep.networks import Outputs, Params
-from qduet.minatar.environment import Environment
+from qduet.deep import acting
+from qduet.deep.algorithms import Algorithm, Numbers
+from qduet.deep.environment import Environment
+from qduet.deep.layers import Outputs
+from qduet.deep.plain import Computation
 
 CHUNK = 50
 """Steps that are played before the host checks which episodes are over."""
@@ -47,6 +48,10 @@ class Episode(NamedTuple):
     """Σ_t mean_a A"""
     mean_adv_abs: jax.Array
     """Σ_t |mean_a A|"""
+    v_minus_max_q: jax.Array
+    """Σ_t V − max_a Q"""
+    q_spread: jax.Array
+    """Σ_t max_a Q − min_a Q"""
     length: jax.Array
     """Steps."""
 
@@ -90,15 +95,15 @@ def _step(
     env: Environment,
     discount: float,
     epsilon: float,
-    coefficients: Coefficients,
+    q: jax.Array,
     lane: Lane,
     outputs: Outputs,
     words: jax.Array,
 ) -> Lane:
-    """One ε-greedy step, given the network's outputs; a finished lane plays on uncounted."""
-    q = agents.q_values(outputs, coefficients)
+    """One ε-greedy step, given Q and the outputs; a finished lane plays on uncounted."""
     action = acting.choose(q, epsilon, words).action
-    state, reward, ended = env.step(lane.env, action, words[2:])
+    state, reward, terminated, truncated = env.step(lane.env, action, words[2:])
+    ended = terminated if truncated is None else terminated | truncated
     trace = 1 + discount * lane.trace
     gained = Episode(
         undiscounted=reward,
@@ -109,6 +114,8 @@ def _step(
         adv_squared=(outputs.adv**2).sum(),
         mean_adv=outputs.adv.mean(),
         mean_adv_abs=jnp.abs(outputs.adv.mean()),
+        v_minus_max_q=outputs.v - q.max(),
+        q_spread=q.max() - q.min(),
         length=jnp.float32(1),
     )
     add = lambda total, x: total + jnp.where(lane.over, 0.0, x)
@@ -122,14 +129,16 @@ def _step(
     )
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1, 2, 3), donate_argnums=6)
+@functools.partial(jax.jit, static_argnums=(0, 1, 2, 3, 4, 5), donate_argnums=8)
 def _play(
     env: Environment,
+    algorithm: Algorithm,
+    compute: Computation,
     discount: float,
     epsilon: float,
     mesh: Mesh | None,
-    params: Params,
-    coefficients: Coefficients,
+    params: Any,
+    numbers: Numbers,
     lanes: Lane,
     keys: jax.Array,
     step: jax.Array,
@@ -137,23 +146,24 @@ def _play(
     """`CHUNK` steps of all lanes ``[runs, lanes]``; params and keys ``[runs]``."""
 
     def one_run(
-        params: Params, coefficients: Coefficients, lanes: Lane, key: jax.Array, step: jax.Array
+        params: Any, numbers: Numbers, lanes: Lane, key: jax.Array, step: jax.Array
     ) -> Lane:
         step_key = jax.random.fold_in(key, step)
         draw = lambda number: jax.random.bits(
             jax.random.fold_in(step_key, number), (env.num_draws + 2,), jnp.uint32
         )
         words = jax.vmap(draw)(lanes.number)
-        outputs = fused.outputs(params, jax.vmap(env.pack)(lanes.env))
-        one = functools.partial(_step, env, discount, epsilon, coefficients)
-        return jax.vmap(one)(lanes, outputs, words)
+        outputs = compute.outputs(params, jax.vmap(env.encode)(lanes.env))
+        q = jax.vmap(algorithm.q, (None, 0))(numbers, outputs)
+        one = functools.partial(_step, env, discount, epsilon)
+        return jax.vmap(one)(q, lanes, outputs, words)
 
     every = jax.vmap(one_run, in_axes=(0, 0, 0, 0, None))
     if mesh is not None:  # each device plays its runs: the compiler cannot split kernels
         runs = PartitionSpec("runs")
         specs = (runs, runs, runs, runs, PartitionSpec())
         every = jax.shard_map(every, mesh=mesh, in_specs=specs, out_specs=runs, check_vma=False)
-    body = lambda lanes, i: (every(params, coefficients, lanes, keys, i), None)
+    body = lambda lanes, i: (every(params, numbers, lanes, keys, i), None)
     return jax.lax.scan(body, lanes, step + jnp.arange(CHUNK))[0]
 
 
@@ -176,8 +186,10 @@ class Evaluation(NamedTuple):
 
 def evaluate(
     env: Environment,
-    params: Params,
-    coefficients: Coefficients,
+    algorithm: Algorithm,
+    compute: Computation,
+    params: Any,
+    numbers: Numbers,
     keys: jax.Array,
     *,
     episodes: int = 1_000,
@@ -187,7 +199,7 @@ def evaluate(
     mesh: Mesh | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> Evaluation:
-    """Plays `episodes` episodes with each run's weights; params, coefficients and keys ``[runs]``.
+    """Plays `episodes` episodes with each run's weights; params, numbers and keys ``[runs]``.
 
     If a `mesh` of devices is given, its one axis is ``"runs"``, over which these arrays must be
     sharded. `check` is called before every `CHUNK` steps, and may raise to give up.
@@ -199,7 +211,8 @@ def evaluate(
     while True:
         check()
         now = jnp.int32(step)
-        lanes = _play(env, discount, epsilon, mesh, params, coefficients, lanes, key_play, now)
+        constants = env, algorithm, compute, discount, epsilon, mesh
+        lanes = _play(*constants, params, numbers, lanes, key_play, now)
         step += CHUNK
         playing = int((~lanes.over).sum(axis=1).max())
         finished = playing == 0 or step >= guard
@@ -242,6 +255,8 @@ def summarise(evaluation: Evaluation) -> dict[str, np.ndarray]:
         "adv_rms": np.sqrt(per_step(e.adv_squared)),
         "mean_adv_abs": per_step(e.mean_adv_abs),
         "mean_adv": per_step(e.mean_adv),
+        "v_minus_max_q": per_step(e.v_minus_max_q),
+        "q_spread": per_step(e.q_spread),
         "episode_length_mean": e.length.astype(np.float64).mean(axis=1),
         "episodes_cut": evaluation.cut,
     }

@@ -21,13 +21,16 @@ from typing import Any, NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 
-from qduet.deep import acting, adam, agents, fused, networks, replay
+from qduet.deep import acting, fused, networks, plain, replay
 from qduet.deep.acting import Exploration
-from qduet.deep.adam import Moments
-from qduet.deep.agents import Agent, Coefficients, Losses
-from qduet.deep.networks import InitScheme, Outputs, Params
+from qduet.deep.agents import Agent
+from qduet.deep.algorithms import Algorithm, Losses, Numbers, Transition, algorithm_of
+from qduet.deep.environment import Environment
+from qduet.deep.layers import InitScheme, Outputs
+from qduet.deep.networks import Network
+from qduet.deep.optimisers import ADAM, make_optimiser
+from qduet.deep.plain import Computation
 from qduet.deep.replay import STRIDE, Replay
-from qduet.minatar.environment import Environment
 
 T = TypeVar("T")
 
@@ -38,17 +41,17 @@ INIT, EXPERIENCE, EVALUATION = range(3)
 class Run(NamedTuple):
     """The state of one run, except the step counter, which all runs share."""
 
-    params: Params
+    params: Any
     """The online network."""
-    target: Params
+    target: Any
     """The target network."""
-    adam: Moments
-    """Adam's moving averages, of the structure of `params`."""
+    optimiser: Any
+    """The optimiser's state; Adam's are `Moments` of the structure of `params`."""
     replay: Replay
     env: Any
     """The environment's state."""
     observation: jax.Array
-    """uint8[bytes]: the current observation, packed"""
+    """the current observation, encoded"""
     key: jax.Array
     """The key of the run's experience, made from its seed."""
 
@@ -56,7 +59,8 @@ class Run(NamedTuple):
 class Hyper(NamedTuple):
     """What may differ between runs of one program."""
 
-    coefficients: Coefficients
+    numbers: Numbers
+    """The algorithm's."""
     learning_rate: jax.Array
     """float32[]"""
     exploration: Exploration
@@ -65,20 +69,41 @@ class Hyper(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What is the same for all runs of a program."""
+    """What is the same for all runs of a program; `make_setting` makes it."""
 
     env: Environment
     agent: Agent
-    """Any agent of the job: only settings that all its agents share are read from it."""
+    """Any agent of the program: only settings that all its agents share are read from it."""
+    algorithm: Algorithm
+    network: Network
+    compute: Computation
+    """How outputs and updates are computed."""
     on_cpu: bool = True
     """Whether the program is for CPUs alone: see `over_runs` and `act`."""
+
+
+def make_setting(
+    env: Environment, agent: Agent, *, on_cpu: bool = True, allow_fused: bool = True
+) -> Setting:
+    """The setting of programs for `agent` and for agents that differ from it in `Hyper` alone.
+
+    The update is fused if the network is the paper's on packed boards and the optimiser Adam.
+    """
+    algorithm, network = algorithm_of(agent.algorithm), networks.make_network(agent.network, env)
+    is_board = env.board and networks.name_of(agent.network, env) == networks.BOARD
+    if is_board and agent.optimiser == ADAM and allow_fused:
+        compute = fused.computation(algorithm, agent.adam_epsilon)
+    else:
+        optimiser = make_optimiser(agent.optimiser, agent.adam_epsilon)
+        compute = plain.computation(network, env, optimiser, algorithm)
+    return Setting(env, agent, algorithm, network, compute, on_cpu)
 
 
 def hyper(agent: Agent) -> Hyper:
     """The hyper-parameters of one run of `agent`."""
     schedule = agent.epsilon_final, agent.epsilon_hold_steps, agent.epsilon_decay_steps
     return Hyper(
-        coefficients=agent.coefficients(),
+        numbers=jax.tree.map(jnp.float32, agent.numbers),
         learning_rate=jnp.float32(agent.learning_rate),
         exploration=Exploration(*map(jnp.float32, schedule)),
         shared_bias=jnp.bool_(agent.has_shared_bias()),
@@ -87,17 +112,17 @@ def hyper(agent: Agent) -> Hyper:
 
 def init(setting: Setting, scheme: InitScheme, seed_key: jax.Array) -> Run:
     """A run that has not taken a step."""
-    env = setting.env
+    env, network = setting.env, setting.network
     key_net, key_env = jax.random.split(jax.random.fold_in(seed_key, INIT))
-    params = networks.init(key_net, env.num_channels, env.num_actions, scheme)
+    more = (scheme,) if network.built_in else ()
+    params = network.init(key_net, networks.spec(env), env.num_actions, *more)
     state = env.reset(jax.random.bits(key_env, (env.num_draws,), jnp.uint32))
-    zeros = jax.tree.map(jnp.zeros_like, params)
-    observation = env.pack(state)
+    observation = env.encode(state)
     return Run(
         params=params,
         target=params,
-        adam=Moments(zeros, zeros),
-        replay=replay.empty(setting.agent.capacity, observation, env.reward_dtype),
+        optimiser=setting.compute.start(params),
+        replay=replay.empty(setting.agent.capacity, observation, env.reward_dtype, env.num_actions),
         env=state,
         observation=observation,
         key=jax.random.fold_in(seed_key, EXPERIENCE),
@@ -117,13 +142,11 @@ def draw(setting: Setting, key: jax.Array, step: jax.Array) -> jax.Array:
 
 def act(setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Array) -> Run:
     """Takes four ε-greedy steps, after `step` earlier ones; writes them to the replay memory."""
-    words = words.reshape(STRIDE, setting.env.num_draws + 2)
-    # The best action by Q is the best by A: w V and c mean(A) are the same for all actions.
-    advantages_of = functools.partial(fused.advantages, run.params)
-    turns = acting.turns if setting.on_cpu else fused.turns
-    taken = turns(
-        setting.env, hyper.exploration, advantages_of, step, run.env, run.observation, words
-    )
+    env = setting.env
+    words = words.reshape(STRIDE, env.num_draws + 2)
+    scores_of = functools.partial(setting.compute.scores, hyper.numbers, run.params)
+    turns = fused.turns if env.board and not setting.on_cpu else acting.turns
+    taken = turns(env, hyper.exploration, scores_of, step, run.env, run.observation, words)
     return run._replace(
         env=taken.state,
         observation=taken.observation[-1],
@@ -134,26 +157,45 @@ def act(setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Ar
 def learn(
     setting: Setting, hyper: Hyper, run: Run, step: jax.Array, words: jax.Array
 ) -> tuple[Run, Losses]:
-    """One update from a minibatch, after `step` steps; returns the losses before the update."""
-    agent, coefficients = setting.agent, hyper.coefficients
-    batch = replay.sample(run.replay, step, words)
-    next_outputs = fused.outputs(run.target, batch.next_observations)
+    """One update from a minibatch, after `step` steps; returns the mean losses before it."""
+    agent, algorithm, outputs_of = setting.agent, setting.algorithm, setting.compute.outputs
+    batch = replay.sample(
+        run.replay,
+        step,
+        words,
+        discount=agent.discount,
+        n_step=agent.n_step,
+        truncates=setting.env.truncates,
+    )
+    target, online = (functools.partial(outputs_of, net) for net in (run.target, run.params))
+    of_one: Any = algorithm.double_loss if agent.double else algorithm.loss
 
     def loss(outputs: Outputs) -> Losses:
-        return agents.loss(outputs, next_outputs, coefficients, agent.discount, batch)
+        transitions = Transition(
+            online=outputs,
+            target=target(batch.observations),  # what the loss does not read is not computed
+            next_online=online(batch.next_observations),
+            next_target=target(batch.next_observations),
+            action=batch.actions,
+            reward=batch.rewards,
+            discount=batch.discounts,
+        )
+        each = jax.vmap(of_one, (None, 0))(hyper.numbers, transitions)
+        if batch.weights is not None:
+            each = jax.tree.map(lambda x: batch.weights * x, each)
+        return Losses(each.total.mean(), 0.5 * (each.td_error**2).mean(), each.q.mean())
 
-    number = (step - agent.learn_from) // STRIDE + 1
-    params, moments, losses = fused.update(
+    params, state, losses = setting.compute.update(
         loss,
         run.params,
-        run.adam,
+        run.optimiser,
         batch.observations,
-        adam.rate(hyper.learning_rate, number),
-        agent.adam_epsilon,
-        uses_v=agents.uses_v(coefficients),
-        shared_bias=hyper.shared_bias,
+        hyper.learning_rate,
+        (step - agent.learn_from) // STRIDE + 1,
+        jnp.asarray(algorithm.uses_v(hyper.numbers)),
+        hyper.shared_bias,
     )
-    return run._replace(params=params, adam=moments), losses
+    return run._replace(params=params, optimiser=state), losses
 
 
 def iteration(
@@ -184,7 +226,7 @@ def block(setting: Setting, hyper: Hyper, run: Run, step: jax.Array) -> tuple[Ru
     return run, jax.tree.map(lambda x: x.mean(axis=0), losses)
 
 
-def weights_to_evaluate(setting: Setting, hyper: Hyper, run: Run, step: jax.Array) -> Params:
+def weights_to_evaluate(setting: Setting, hyper: Hyper, run: Run, step: jax.Array) -> Any:
     """The weights after the update that is due at `step`, the end of a block.
 
     The run itself stays as it is: the next block begins with the same update, from the same random

@@ -20,22 +20,21 @@ from qduet.core.errors import InputError
 from qduet.core.files import first_difference, to_json
 from qduet.core.provenance import versions
 from qduet.core.reading import as_input_error, parse_json
-from qduet.deep.training import Run
 from qduet.jobs.job import Job
-from qduet.jobs.program import Program
+from qduet.jobs.program import Program, Runs
 from qduet.results import runs
 
 FOLDER, NAME = "checkpoint", "state.safetensors"
-FORMAT = "2"
-"""Since 2, a shared bias of the advantage head is stored once for every action."""
+FORMAT = "3"
+"""Since 3, runs are kept by group, and an optimiser's state is no longer Adam's alone."""
 
 
 @dataclasses.dataclass
 class State:
     """Where a job is."""
 
-    runs: Run
-    """Arrays ``[runs, ...]``"""
+    runs: Runs
+    """Arrays ``[runs, ...]`` of each group"""
     step: int
     """Steps that each run has taken."""
     sums: np.ndarray

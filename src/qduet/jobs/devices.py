@@ -9,7 +9,6 @@ import jax
 import numpy as np
 
 from qduet.core.errors import InputError, out_of_memory, unknown_name
-from qduet.deep.networks import FILTERS, KERNEL, SIDE
 from qduet.jobs.program import Program
 
 KINDS = ("auto", "cpu", "gpu")
@@ -48,6 +47,10 @@ PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 
 COMPILING = 450 * 2**20
 """Bytes of a host's memory that compiling takes, and training beside the states of the runs."""
+
+
+FEATURES_PER_BYTE = 270
+"""Bytes of features in an evaluation for each byte of an encoded observation, as on boards."""
 
 
 def memory(device: jax.Device) -> int | None:
@@ -103,12 +106,15 @@ def _fields(path: Path) -> dict[str, int]:
 
 
 def bytes_per_run(program: Program, episodes: int) -> int:
-    """Bytes that a run needs in training, or roughly in an evaluation if that is more."""
-    leaves = jax.tree.leaves(program.shapes)
-    state = sum(x.size * x.dtype.itemsize for x in leaves) // leaves[0].shape[0]
-    channels = (program.shapes.params.conv.w.shape[1]) // KERNEL**2
-    lane = 4 * SIDE**2 * (KERNEL**2 * channels + 1 + FILTERS)
-    return int(max(program.copies * state, state + episodes * lane))
+    """Bytes that a run needs in training, or roughly in an evaluation if that is more.
+
+    A mean over the runs, if some have larger networks or memories than others.
+    """
+    size = lambda tree: sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(tree))
+    num_runs = sum(map(len, program.members))
+    state = size(program.shapes) // num_runs
+    seen = max(size(group.observation) // len(group.key) for group in program.shapes)
+    return int(max(program.copies * state, state + episodes * FEATURES_PER_BYTE * seen))
 
 
 @contextlib.contextmanager
@@ -116,7 +122,7 @@ def checking_memory(
     program: Program, devices: Sequence[jax.Device], episodes: int
 ) -> Iterator[None]:
     """Raises `InputError`, with how many runs would fit, if memory is too small or runs out."""
-    num_runs = program.shapes.observation.shape[0]
+    num_runs = sum(map(len, program.members))
     each = bytes_per_run(program, episodes)
     limit = memory(devices[0])
     shared = devices[0].platform == "cpu"  # devices of a host share its memory

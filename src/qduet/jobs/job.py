@@ -1,4 +1,4 @@
-"""What one training command does, as plain values: agents × seeds on one game.
+"""What one training command does, as plain values: agents × seeds in one environment.
 
     job = Job("MinAtar/Breakout-v1", {"rdq": make_agent("rdq")}, seeds=(0, 1), steps=2_000_000)
 
@@ -11,19 +11,21 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from qduet.core.errors import InputError, as_setting, unknown_name
+from qduet.deep import algorithms, environments, networks, optimisers
 from qduet.deep.agents import PROTOCOLS, Agent
-from qduet.minatar import canonical_id, game_of
-from qduet.minatar.registry import fingerprint_of
+from qduet.deep.environments import canonical_id, fingerprint_of, game_of
 from qduet.results.runs import FORMAT, LONGEST_LABEL, is_label
 
 PER_RUN = frozenset(
     {
-        *("name", "w", "c", "beta", "learning_rate"),
+        *("name", "learning_rate", "initialisation", "shared_bias"),
         *("epsilon_final", "epsilon_hold_steps", "epsilon_decay_steps"),
-        *("initialisation", "shared_bias"),
     }
 )
-"""Settings that agents of one job may differ in; the others are constants of the program."""
+"""Settings that runs of one program may differ in, besides the numbers of their algorithm."""
+
+OF_ALL = ("learn_from", "sync_every")
+"""Settings in which the agents of a job must agree: all runs take their steps together."""
 
 MAX_SEED = 2**32
 MAX_STEPS = 2**31 - 2**20
@@ -41,10 +43,10 @@ class Member(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """Agents × seeds on one game; `InputError` if something in it cannot be."""
+    """Agents × seeds in one environment; `InputError` if something in it cannot be."""
 
     env_id: str
-    """``MinAtar/Breakout-v1``, or the id of a registered game."""
+    """``MinAtar/Breakout-v1``, ``gymnax/CartPole-v1``, or the id of a registered one."""
     agents: tuple[tuple[str, Agent], ...]
     """Pairs (label, agent); a mapping {label: agent} is taken too."""
     seeds: tuple[int, ...]
@@ -69,7 +71,7 @@ class Job:
         _set_types_and_defaults(self)
         canonical_id(self.env_id)
         _check_names(self)
-        _check_agents([agent for _, agent in self.agents])
+        _check_agents(self.env_id, [agent for _, agent in self.agents])
         agent = self.agents[0][1]
         # If the only evaluation is at the end, `steps` is what the caller gave: name that.
         every = "steps" if self.evaluate_every == self.steps else "evaluate_every"
@@ -105,22 +107,36 @@ class Job:
         return step % self.evaluate_every == 0
 
     def config(self, provenance: Any) -> dict[str, Any]:
-        """The content of ``config.json``; for a registered game, with the game's fingerprint."""
+        """The content of ``config.json``, with fingerprints of what is not built in."""
         fingerprint = fingerprint_of(self.env_id)
+        own = self._own_programs()
         return {
             "format": FORMAT,
             "kind": "train",
             "env": canonical_id(self.env_id),
             "game": self.game,
             **({"game_program": fingerprint} if fingerprint else {}),
+            **({"agent_programs": own} if own else {}),
             "protocol": self.protocol,
-            "agents": [{"label": label, **dataclasses.asdict(a)} for label, a in self.agents],
+            "agents": [{"label": label, **agent.fields()} for label, agent in self.agents],
             "seeds": list(self.seeds),
             "steps": self.steps,
             "evaluate_every": self.evaluate_every,
             "episodes": self.episodes,
             "provenance": provenance,
         }
+
+    def _own_programs(self) -> dict[str, str]:
+        """Fingerprints of the agents' algorithms, networks and optimisers that are not built in."""
+        env = environments.make(self.env_id)
+        found: dict[str, str | None] = {}
+        for _, agent in self.agents:
+            found |= {
+                f"algorithm {agent.algorithm}": algorithms.fingerprint(agent.algorithm),
+                f"network {agent.network}": networks.fingerprint(agent.network, env),
+                f"optimiser {agent.optimiser}": optimisers.fingerprint(agent.optimiser),
+            }
+        return {name: digest for name, digest in found.items() if digest}
 
     def identity(self) -> dict[str, Any]:
         """What two jobs must have in common for one to continue the other: all but `steps`.
@@ -193,17 +209,22 @@ def _check_names(job: Job) -> None:
         raise InputError(f"seeds must be in [0, 2^32); one is {outside[0]}")
 
 
-def _check_agents(agents: list[Agent]) -> None:
-    first, *others = (dataclasses.asdict(agent) for agent in agents)
-    for other in others:
-        for name in first.keys() - PER_RUN:
-            if first[name] != other[name]:
+def _check_agents(env_id: str, agents: list[Agent]) -> None:
+    first = agents[0]
+    for agent in agents:
+        for name in OF_ALL:
+            if getattr(first, name) != getattr(agent, name):
                 raise InputError(
-                    f"agents of one job must have the same {name}; these have {first[name]} "
-                    f"and {other[name]}: train them with two commands"
+                    f"agents of one job must have the same {name}; these have "
+                    f"{getattr(first, name)} and {getattr(agent, name)}: train them with two "
+                    "commands"
                 )
-    if agents[0].learn_from % agents[0].sync_every:
+    if first.learn_from % first.sync_every:
         raise InputError(
-            f"learn_from must be a multiple of sync_every ({agents[0].sync_every}); "
-            f"it is {agents[0].learn_from}"
+            f"learn_from must be a multiple of sync_every ({first.sync_every}); "
+            f"it is {first.learn_from}"
         )
+    env = environments.make(env_id)
+    for agent in agents:
+        networks.make_network(agent.network, env)
+        optimisers.make_optimiser(agent.optimiser, agent.adam_epsilon)

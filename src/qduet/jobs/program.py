@@ -1,9 +1,10 @@
 """All runs of a job as a few compiled programs, on one device or several.
 
-Each program is a function of the whole state ``[runs, ...]``, which it changes in place: there is
-one copy of the replay memories on a GPU. (On CPUs, where the runs are trained one after the other,
-a call needs a second copy.) The runs axis is cut over as many devices as divide it evenly, and no
-device waits for another.
+Runs that differ only in numbers and seeds form a *group* and share compiled programs; `groups` says
+which do. Each program is a function of a group's whole state ``[runs, ...]``, which it changes in
+place: there is one copy of the replay memories on a GPU. (On CPUs, where the runs are trained one
+after the other, a call needs a second copy.) The runs axis is cut over as many devices as divide it
+evenly, and no device waits for another.
 
 The number of blocks of one call is an argument of the compiled program, so a result does not depend
 on how the work was cut into calls.
@@ -20,12 +21,11 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDev
 
 from qduet.core.errors import InputError
 from qduet.core.tensors import is_key
-from qduet.deep import evaluation, training
-from qduet.deep.agents import Losses
-from qduet.deep.networks import Params
+from qduet.deep import environments, evaluation, training
+from qduet.deep.agents import Agent
+from qduet.deep.algorithms import Losses
 from qduet.deep.training import EVALUATION, Hyper, Run, Setting
-from qduet.jobs.job import Job
-from qduet.minatar import make
+from qduet.jobs.job import PER_RUN, Job, Member
 
 GPU_OPTIONS = {"xla_gpu_command_buffer_scheduling_mode": "CONCURRENT"}
 """Small kernels that do not need each other run side by side."""
@@ -40,89 +40,167 @@ RUNS = PartitionSpec("runs")
 """Cut along the first axis."""
 
 
+Runs = tuple[Run, ...]
+"""The state of a job: one `Run` with arrays ``[runs, ...]`` for each group."""
+
+
 class Program(NamedTuple):
     """The compiled programs of a job; `step` counts from 0 and is the same for all runs."""
 
     devices: int
     """Devices in use."""
-    shapes: Run
+    shapes: Runs
     """Shapes and types of the state."""
     copies: int
     """Copies of the state in memory while a program runs."""
-    start: Callable[[], Run]
+    start: Callable[[], Runs]
     """The runs at step 0."""
-    warm_up: Callable[[Run], Run]
+    warm_up: Callable[[Runs], Runs]
     """The steps before the first update."""
-    advance: Callable[[Run, int, int], tuple[Run, Losses]]
+    advance: Callable[[Runs, int, int], tuple[Runs, Losses]]
     """runs, step, count -> the runs after `count` blocks, and losses ``[MAX_BLOCKS, runs]``
 
-    The losses are means over each block; beyond `count` they are 0.
+    The losses are means over each block, in the order of the job's members, NumPy; beyond `count`
+    they are 0.
     """
-    weights_to_evaluate: Callable[[Run, int], Params]
-    """runs, step -> the weights to evaluate at `step`; at step 0, the first ones"""
-    evaluate: Callable[[Params, int, Callable[[], None]], dict[str, np.ndarray]]
-    """params, step, check -> the columns of an evaluation, each ``[runs]``; `check` may raise"""
-    to_devices: Callable[[Run], Run]
+    weights_to_evaluate: Callable[[Runs, int], tuple[Any, ...]]
+    """runs, step -> each group's weights to evaluate at `step`; at step 0, the first ones"""
+    evaluate: Callable[[tuple[Any, ...], int, Callable[[], None]], dict[str, np.ndarray]]
+    """weights, step, check -> the columns of an evaluation, each ``[runs]``; `check` may raise"""
+    to_devices: Callable[[Runs], Runs]
     """The state of a checkpoint (NumPy arrays, keys as words) -> the same state on the devices"""
+    members: tuple[tuple[int, ...], ...]
+    """The numbers of each group's runs among the job's members."""
+
+
+def groups(members: Sequence[Member]) -> tuple[tuple[int, ...], ...]:
+    """The numbers of the runs that share programs, group by group, in the order of `members`."""
+    found: dict[Any, list[int]] = {}
+    for i, member in enumerate(members):
+        found.setdefault(_shared_settings(member.agent), []).append(i)
+    return tuple(map(tuple, found.values()))
+
+
+def _shared_settings(agent: Agent) -> tuple[Any, ...]:
+    own = {*PER_RUN, *agent.numbers._fields}
+    return tuple(value for name, value in agent.fields().items() if name not in own)
 
 
 def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
     """The programs of a job's runs; each is compiled when it is first called."""
     if jax.config.jax_enable_x64:  # type: ignore[attr-defined]
         raise InputError("training is in float32: leave jax_enable_x64 (JAX_ENABLE_X64) unset")
-    members = job.members
-    used = dividing(devices or jax.local_devices(), len(members))
-    setting = Setting(make(job.env_id), members[0].agent, on_cpu=used[0].platform == "cpu")
-    mesh = Mesh(np.array(used), ("runs",))
-    split: Sharding = NamedSharding(mesh, RUNS) if len(used) > 1 else SingleDeviceSharding(used[0])
-    stack = lambda trees: jax.device_put(jax.tree.map(lambda *x: np.stack(x), *trees), split)
-    hypers: Hyper = stack([training.hyper(member.agent) for member in members])
-    schemes = stack([member.agent.init_scheme() for member in members])
-    seeds = jnp.asarray(np.array([member.seed for member in members], np.uint32))
-    keys = jax.device_put(jax.vmap(jax.random.key)(seeds), split)
+    numbers = groups(job.members)
+    parts = [
+        _Group(job, [job.members[i] for i in group], devices or jax.local_devices())
+        for group in numbers
+    ]
+    order = np.argsort(np.concatenate(numbers))
+    merged = lambda arrays: np.concatenate([np.asarray(x) for x in arrays], axis=-1)[..., order]
+    each = lambda method, *args: tuple(map(method, parts, *args))
 
-    first = jax.vmap(functools.partial(training.init, setting))
-    start = jax.jit(lambda *args: _strong(first(*args)), out_shardings=split)
-    compiled = functools.partial(_compiled, mesh)
-    over_runs = lambda function: functools.partial(training.over_runs, function, setting)
-    warm_up = compiled("warm_up", over_runs(training.warm_up))
-    advance = compiled(
-        "advance",
-        functools.partial(_advance, setting),
-        num_scalars=2,
-        out_specs=(RUNS, PartitionSpec(None, "runs")),
-    )
-    weights_to_evaluate = compiled(
-        "weights_to_evaluate", over_runs(training.weights_to_evaluate), num_scalars=1, donate=False
+    def advance(runs: Runs, step: int, count: int) -> tuple[Runs, Losses]:
+        done = [part.advance(own, step, count) for part, own in zip(parts, runs, strict=True)]
+        states, losses = zip(*done, strict=True)
+        by_name: Any = map(merged, zip(*losses, strict=True))
+        return states, Losses(*by_name)
+
+    def evaluate(
+        params: tuple[Any, ...], step: int, check: Callable[[], None]
+    ) -> dict[str, np.ndarray]:
+        columns = [part.evaluate(own, step, check) for part, own in zip(parts, params, strict=True)]
+        return {name: merged([column[name] for column in columns]) for name in columns[0]}
+
+    return Program(
+        devices=max(part.devices for part in parts),
+        shapes=each(lambda part: part.shapes),
+        copies=2 if parts[0].setting.on_cpu else 1,
+        start=lambda: each(_Group.start),
+        warm_up=lambda runs: each(_Group.warm_up, runs),
+        advance=advance,
+        weights_to_evaluate=lambda runs, step: each(
+            lambda part, own: part.weights_to_evaluate(own, step), runs
+        ),
+        evaluate=evaluate,
+        to_devices=lambda runs: each(_Group.to_devices, runs),
+        members=numbers,
     )
 
-    def evaluate(params: Params, step: int, check: Callable[[], None]) -> dict[str, np.ndarray]:
+
+class _Group:
+    """The programs of runs that differ only in numbers and seeds."""
+
+    def __init__(self, job: Job, members: Sequence[Member], devices: Sequence[jax.Device]) -> None:
+        used = dividing(devices, len(members))
+        env, agent = environments.make(job.env_id), members[0].agent
+        self.setting = training.make_setting(env, agent, on_cpu=used[0].platform == "cpu")
+        self.devices, self.episodes = len(used), job.episodes
+        self.mesh = Mesh(np.array(used), ("runs",))
+        several = len(used) > 1
+        self.split: Sharding = (
+            NamedSharding(self.mesh, RUNS) if several else SingleDeviceSharding(used[0])
+        )
+        stack = lambda trees: jax.device_put(
+            jax.tree.map(lambda *x: np.stack(x), *trees), self.split
+        )
+        self.hypers: Hyper = stack([training.hyper(member.agent) for member in members])
+        self.schemes = stack([member.agent.init_scheme() for member in members])
+        seeds = jnp.asarray(np.array([member.seed for member in members], np.uint32))
+        self.keys = jax.device_put(jax.vmap(jax.random.key)(seeds), self.split)
+
+        first = jax.vmap(functools.partial(training.init, self.setting))
+        self._start = jax.jit(lambda *args: _strong(first(*args)), out_shardings=self.split)
+        self.shapes: Run = jax.eval_shape(self._start, self.schemes, self.keys)
+        compiled = functools.partial(_compiled, self.mesh)
+        over_runs = lambda function: functools.partial(training.over_runs, function, self.setting)
+        self._warm_up = compiled("warm_up", over_runs(training.warm_up))
+        self._advance = compiled(
+            "advance",
+            functools.partial(_advance, self.setting),
+            num_scalars=2,
+            out_specs=(RUNS, PartitionSpec(None, "runs")),
+        )
+        self._weights_to_evaluate = compiled(
+            "weights_to_evaluate",
+            over_runs(training.weights_to_evaluate),
+            num_scalars=1,
+            donate=False,
+        )
+
+    def start(self) -> Run:
+        return self._start(self.schemes, self.keys)
+
+    def warm_up(self, runs: Run) -> Run:
+        return self._warm_up(self.hypers, runs)
+
+    def advance(self, runs: Run, step: int, count: int) -> tuple[Run, Losses]:
+        return self._advance(self.hypers, runs, jnp.int32(step), jnp.int32(count))
+
+    def weights_to_evaluate(self, runs: Run, step: int) -> Any:
+        if step == 0:
+            return runs.params
+        return self._weights_to_evaluate(self.hypers, runs, jnp.int32(step))
+
+    def evaluate(self, params: Any, step: int, check: Callable[[], None]) -> dict[str, np.ndarray]:
         now = jax.vmap(lambda key: jax.random.fold_in(jax.random.fold_in(key, EVALUATION), step))
+        setting = self.setting
         played = evaluation.evaluate(
             setting.env,
+            setting.algorithm,
+            setting.compute,
             params,
-            hypers.coefficients,
-            now(keys),
-            episodes=job.episodes,
+            self.hypers.numbers,
+            now(self.keys),
+            episodes=self.episodes,
             discount=setting.agent.discount,
-            mesh=mesh if mesh.size > 1 else None,
+            mesh=self.mesh if self.mesh.size > 1 else None,
             check=check,
         )
         return evaluation.summarise(played)
 
-    return Program(
-        devices=len(used),
-        shapes=jax.eval_shape(start, schemes, keys),
-        copies=2 if setting.on_cpu else 1,
-        start=lambda: start(schemes, keys),
-        warm_up=lambda runs: warm_up(hypers, runs),
-        advance=lambda runs, step, count: advance(hypers, runs, jnp.int32(step), jnp.int32(count)),
-        weights_to_evaluate=lambda runs, step: (
-            weights_to_evaluate(hypers, runs, jnp.int32(step)) if step else runs.params
-        ),
-        evaluate=evaluate,
-        to_devices=functools.partial(_to_devices, split),
-    )
+    def to_devices(self, state: Run) -> Run:
+        state = jax.tree.map(lambda x: jax.device_put(x, self.split), state)
+        return state._replace(key=jax.random.wrap_key_data(state.key))
 
 
 def dividing(devices: Sequence[jax.Device], num_runs: int) -> list[jax.Device]:
@@ -190,8 +268,3 @@ def _strong(tree: Any) -> Any:
     """
     strong = lambda x: x if is_key(x) else jax.lax.convert_element_type(x, x.dtype)
     return jax.tree.map(strong, tree)
-
-
-def _to_devices(split: Sharding, state: Run) -> Run:
-    state = jax.tree.map(lambda x: jax.device_put(x, split), state)
-    return state._replace(key=jax.random.wrap_key_data(state.key))

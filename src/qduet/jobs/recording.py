@@ -14,6 +14,7 @@ If `frames` cut the episode short, `ended` is False, and G_t sums the recorded r
 """
 
 import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -21,9 +22,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from qduet.core.errors import InputError
-from qduet.deep import acting, agents, networks
-from qduet.deep.agents import Agent, Coefficients
-from qduet.deep.networks import Outputs, Params
+from qduet.deep import acting, environments
+from qduet.deep.agents import Agent
+from qduet.deep.layers import Outputs
 from qduet.jobs.weights import Weights
 from qduet.minatar import Environment, make, seeded_game
 
@@ -51,7 +52,7 @@ class Steps(NamedTuple):
     v: np.ndarray
     """float32[T]: V(s_t), as the network gives it."""
     adv: np.ndarray
-    """float32[T, |A|]: A(s_t, ·), as the network gives it."""
+    """float32[T, |A|]: A(s_t, ·), as the network gives it; in the QV family Q − V."""
     q: np.ndarray
     """float32[T, |A|]: Q(s_t, ·), the agent's read-out."""
     target: np.ndarray
@@ -90,25 +91,25 @@ class Recording(NamedTuple):
         return total.item()
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
+ValuesOf = Callable[[Any, jax.Array], tuple[Outputs, jax.Array]]
+"""params, observation -> V and A, and Q"""
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
 def _play(
     env: Environment,
+    values_of: ValuesOf,
     epsilon: float,
-    params: Params,
-    coefficients: Coefficients,
+    params: Any,
     key: jax.Array,
     state: Any,
     start: jax.Array,
 ) -> tuple[Any, dict[str, jax.Array]]:
     """`CHUNK` steps from step `start` on: the last state, and arrays ``[CHUNK, ...]`` by name."""
 
-    def values(state: Any) -> tuple[Outputs, jax.Array]:
-        outputs = networks.apply(params, env.observe(state))
-        return outputs, agents.q_values(outputs, coefficients)
-
     def step(state: Any, number: jax.Array) -> tuple[Any, dict[str, jax.Array]]:
         words = jax.random.bits(jax.random.fold_in(key, number), (env.num_draws + 2,), jnp.uint32)
-        outputs, q = values(state)
+        outputs, q = values_of(params, env.observe(state))
         action, random = acting.choose(q, epsilon, words)
         after, reward, ended = env.step(state, action, words[2:])
         return after, {
@@ -121,7 +122,7 @@ def _play(
             "adv": outputs.adv,
             "q": q,
             "next_observation": env.pack(after),
-            "next_q": values(after)[1],
+            "next_q": values_of(params, env.observe(after))[1],
             "ended": ended,
         }
 
@@ -129,15 +130,22 @@ def _play(
 
 
 def _episode(
-    env: Environment, agent: Agent, params: Params, key: jax.Array, frames: int, epsilon: float
+    env: Environment, weights: Weights, key: jax.Array, frames: int, epsilon: float
 ) -> dict[str, np.ndarray]:
     """The steps until the end of the episode, `frames` at most: arrays ``[T, ...]`` by name."""
     key_start, key_play = jax.random.split(key)
-    coefficients = agent.coefficients()
+
+    def values_of(params: Any, observation: jax.Array) -> tuple[Outputs, jax.Array]:
+        outputs, q = weights._replace(params=params).values(observation)
+        return (
+            outputs if weights.agent.algorithm == "av" else Outputs(outputs.v, q - outputs.v)
+        ), q
+
     state = jax.jit(env.reset)(jax.random.bits(key_start, (env.num_draws,), jnp.uint32))
     chunks: list[dict[str, np.ndarray]] = []
     for start in range(0, frames, CHUNK):
-        state, steps = _play(env, epsilon, params, coefficients, key_play, state, jnp.int32(start))
+        now = weights.params, key_play, state, jnp.int32(start)
+        state, steps = _play(env, values_of, epsilon, *now)
         chunks.append(jax.tree.map(np.asarray, steps))
         if chunks[-1]["ended"].any():
             break
@@ -154,10 +162,15 @@ def record(
     if not 1 <= frames <= MOST_FRAMES:
         raise InputError(f"frames must be from 1 to {MOST_FRAMES}; it is {frames}")
     agent = weights.agent
+    if not environments.make(weights.env_id).board:
+        raise InputError(
+            f"recordings show boards of 10 × 10, and {weights.env_id} has none: load its weights "
+            "with qduet.jobs.load_weights and look at their values()"
+        )
     env = make(weights.env_id, auto_reset=False)
     words = jnp.asarray(seeded_game.key_data(episode_seed))
     key = jax.random.wrap_key_data(words, impl="threefry2x32")
-    steps = _episode(env, agent, weights.params, key, frames, epsilon)
+    steps = _episode(env, weights, key, frames, epsilon)
     given, ended = steps["reward"], steps["ended"]
     with np.errstate(invalid="ignore"):
         rewards = given.astype(env.reward_dtype)

@@ -10,7 +10,6 @@ so `parse` trusts none of it.
 """
 
 import base64
-import dataclasses
 import math
 import zlib
 from pathlib import Path
@@ -97,7 +96,7 @@ def document(recording: Recording) -> dict[str, Any]:
         "format": FORMAT,
         **_of_environment(env),
         "label": recording.label,
-        "agent": dataclasses.asdict(recording.agent),
+        "agent": recording.agent.fields(),
         "seed": recording.seed,
         "step": recording.step,
         "episode_seed": recording.episode_seed,
@@ -210,8 +209,9 @@ def _check(recording: Recording, env: Environment) -> None:
     if not np.isfinite(steps.reward).all():
         raise InputError("a reward is not a finite number")
     adv = steps.adv.astype(np.float64)
+    w, c = (agent.numbers.w, agent.numbers.c) if agent.algorithm == "av" else (1.0, 0.0)
     with np.errstate(invalid="ignore"):  # the numbers of a diverged run can be infinite
-        q = agent.w * steps.v[:, None] + adv - agent.c * adv.mean(axis=1, keepdims=True)
+        q = w * steps.v[:, None] + adv - c * adv.mean(axis=1, keepdims=True)
     returns = returns_to_go(steps.reward.astype(np.float32), agent.discount)
     for name, mine, theirs in (("q", steps.q, q), ("return_to_go", steps.return_to_go, returns)):
         scale = 1 + max(np.abs(x[np.isfinite(x)]).max(initial=0) for x in (mine, steps.v, adv))

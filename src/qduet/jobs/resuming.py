@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from qduet.core.errors import InputError
 from qduet.core.files import first_difference, lock, open_lock, to_json
 from qduet.core.reading import read_json
+from qduet.deep.agents import completed
 from qduet.jobs import checkpoint, weights
 from qduet.jobs.job import Job
 from qduet.results import runs
@@ -137,6 +138,7 @@ def _read(path: Path) -> dict[str, Any]:
 def _check_same(directory: Path, there: dict[str, Any], job: Job) -> None:
     mine = job.identity()
     theirs = {name: value for name, value in there.items() if name in mine}
+    theirs["agents"] = [completed(agent) for agent in theirs["agents"]]
     if to_json(theirs) != to_json(mine):
         raise InputError(
             f"{directory} holds runs of other settings "

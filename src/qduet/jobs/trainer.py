@@ -224,7 +224,7 @@ class _Loop:
         before = state.elapsed
         with self._clock():
             state.runs, losses = self.program.advance(state.runs, state.step, count)
-            for block in np.stack([np.asarray(x) for x in losses], axis=1)[:count]:
+            for block in np.stack(losses, axis=1)[:count]:
                 state.sums += block
         state.step += count * agent.sync_every
         state.blocks += count
@@ -266,10 +266,12 @@ class _Loop:
         """Writes the weights of every run, as they were evaluated."""
         state, job = self.state, self.job
         params = jax.tree.map(np.asarray, self.program.weights_to_evaluate(state.runs, state.step))
-        for i, (label, agent, seed) in enumerate(job.members):
-            one = jax.tree.map(lambda x: x[i], params)  # noqa: B023
-            content = Weights(one, agent, self.config["env"], label, seed, state.step)
-            weights.save(weights.path_of(self.directory, label, seed), content)
+        for group, numbers in zip(params, self.program.members, strict=True):
+            for row, number in enumerate(numbers):
+                label, agent, seed = job.members[number]
+                one = jax.tree.map(lambda x: x[row], group)  # noqa: B023
+                content = Weights(one, agent, self.config["env"], label, seed, state.step)
+                weights.save(weights.path_of(self.directory, label, seed), content)
 
     def _save_if_due(self, seconds: float) -> None:
         if time.monotonic() - self.saved_at >= seconds:

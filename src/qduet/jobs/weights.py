@@ -1,29 +1,29 @@
 """The trained weights of one run as a safetensors file.
 
     trained = load("out/breakout/weights/rdq-0.safetensors")
-    env = make(trained.env_id)
-    outputs = networks.apply(trained.params, env.observe(state))
-    q = agents.q_values(outputs, trained.agent.coefficients())
+    outputs, q = trained.values(observation)       # V, A and Q(s, ·) of one observation
 
 The file's metadata say what was trained: environment, agent with all its settings, seed and step.
 """
 
-import dataclasses
 import json
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 import qduet
 from qduet.core import tensors
 from qduet.core.errors import InputError
 from qduet.core.reading import MissingError, as_input_error, parse_json
-from qduet.deep import agents, networks
+from qduet.deep import agents
 from qduet.deep.agents import Agent
-from qduet.deep.networks import Params
-from qduet.minatar import canonical_id, game_of, make
+from qduet.deep.algorithms import algorithm_of
+from qduet.deep.environments import canonical_id, game_of, make
+from qduet.deep.layers import Outputs
+from qduet.deep.networks import make_network, spec
 
 FOLDER = "weights"
 """Where in a results directory they are."""
@@ -32,8 +32,8 @@ FOLDER = "weights"
 class Weights(NamedTuple):
     """One run's network, and how it was trained."""
 
-    params: Params
-    """NumPy arrays."""
+    params: Any
+    """The network's parameters, NumPy arrays."""
     agent: Agent
     """Its settings."""
     env_id: str
@@ -44,6 +44,12 @@ class Weights(NamedTuple):
     """The run's seed."""
     step: int
     """Environment steps that the run was trained for."""
+
+    def values(self, observation: jax.Array) -> tuple[Outputs, jax.Array]:
+        """The network's outputs and Q(s, ·) of one observation."""
+        network = make_network(self.agent.network, make(self.env_id))
+        outputs = network.apply(self.params, jnp.asarray(observation, jnp.float32))
+        return outputs, algorithm_of(self.agent.algorithm).q(self.agent.numbers, outputs)
 
 
 def path_of(directory: Path | str, label: str, seed: int) -> Path:
@@ -58,7 +64,7 @@ def save(path: Path, weights: Weights) -> None:
         "qduet": qduet.__version__,
         "env": weights.env_id,
         "game": game_of(weights.env_id),
-        "agent": json.dumps(dataclasses.asdict(weights.agent), sort_keys=True),
+        "agent": json.dumps(weights.agent.fields(), sort_keys=True),
         "label": weights.label,
         "seed": str(weights.seed),
         "step": str(weights.step),
@@ -82,6 +88,7 @@ def load(path: Path | str) -> Weights:
     except InputError as error:
         raise InputError(f"{path} cannot be used: {error}") from None
     env = make(env_id)
-    start = lambda key: networks.init(key, env.num_channels, env.num_actions)
+    network = make_network(agent.network, env)
+    start = lambda key: network.init(key, spec(env), env.num_actions)
     params = tensors.fit(jax.eval_shape(start, jax.random.key(0)), arrays, path)
     return Weights(params, agent, env_id, label, seed, step)

@@ -78,7 +78,7 @@ class MinAtarVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         )
         self.num_envs, self.render_mode = num_envs, render_mode
         shape = (SIZE, SIZE, self.game.num_channels)
-        self.single_observation_space = gymnasium.spaces.Box(0, 1, shape, np.bool_)
+        self.single_observation_space = gymnasium.spaces.Box(0, 1, shape, np.bool_)  # type: ignore[arg-type, unused-ignore]
         self.single_action_space = gymnasium.spaces.Discrete(self.game.num_actions)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)

@@ -4,7 +4,6 @@ The published scores came from the released code, so they are compared with ``pr
 and the paper's settings only. Other runs are refused with one line that says why.
 """
 
-import dataclasses
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from qduet.core.errors import InputError
-from qduet.deep.agents import make_agent
+from qduet.deep.agents import completed, make_agent
 from qduet.results import published
 from qduet.results.runs import PUBLISHED, Runs, find, load
 
@@ -83,9 +82,10 @@ def _problems_of_settings(runs: Runs, protocol: str) -> Iterator[str]:
         label = agent["label"]
         if label not in published.AGENTS:
             yield f"there are no published scores of '{label}'; leave it out"
-        for name, value in dataclasses.asdict(make_agent(label, protocol=protocol)).items():
-            if agent[name] != value:
-                yield f"{name} of {label} is {agent[name]}; the published one is {value}"
+        there = completed(agent)
+        for name, value in make_agent(label, protocol=protocol).fields().items():
+            if there[name] != value:
+                yield f"{name} of {label} is {there[name]}; the published one is {value}"
     for kind, names in (("agent", runs.agents), ("seed", config["seeds"])):
         for name, count in Counter(names).items():
             if count > 1:

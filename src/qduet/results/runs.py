@@ -58,6 +58,8 @@ DIAGNOSTICS = (
     "train_total_loss_mean",
     "frames_per_second",
     "mean_adv",
+    "v_minus_max_q",
+    "q_spread",
 )
 """Our own columns; files from before a column was added lack it."""
 

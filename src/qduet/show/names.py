@@ -28,13 +28,19 @@ AGENTS = {
     "dqn": ("DQN", "#D55E00"),
     "dueling_dqn": ("Dueling DQN", "#56B4E9"),
     "rdq": ("RDQ", "#0B3D91"),
+    "double_dqn": ("Double DQN", "#E69F00"),
+    "dqv": ("DQV", "#0072B2"),
+    "dqv_max": ("DQV-Max", "#CC79A7"),
+    "bc_qvmax": ("BC-QVMAX", "#009E73"),
+    "bc_qvmax_target": ("BC-QVMAX (target)", "#117733"),
+    "bc_qvmax_double": ("BC-QVMAX (double)", "#882255"),
 }
 """Name and colour of each deep agent."""
 
 SPARE_COLOURS = ("#000000", "#8C564B", "#7F7F00", "#5E3C99", "#A6611A")
 """For names the project does not know, such as a reader's own rule."""
 
-VARIANT_COLOURS = ("#009E73", "#CC79A7", "#882255", "#117733", "#AA4499")
+VARIANT_COLOURS = ("#AA4499", "#4477AA", "#CC6677", "#997700", "#228833")
 """For variants of an agent; none has an agent's own colour."""
 
 ON_WHITE = {
@@ -90,7 +96,7 @@ def agent_styles(agents: Sequence[str]) -> dict[str, Style]:
         base, _, origin = agent.partition("@")
         family, _, variant = base.partition("-")
         known = family in AGENTS
-        variant = variant.replace("beta-", "β = ")
+        variant = variant.replace("beta-", "β = ").replace("rate-", "α = ").replace("-α", ", α")
         names[agent] = _Name(family, variant, origin) if known else _Name(base, "", origin)
     return _styles(names, AGENTS, VARIANT_COLOURS + SPARE_COLOURS)
 

@@ -11,16 +11,16 @@ import jax
 import jax.numpy as jnp
 
 from qduet.deep import acting
-from qduet.deep.acting import AdvantagesOf, Exploration, Turn
+from qduet.deep.acting import Exploration, ScoresOf, Turn
+from qduet.deep.environment import Environment
 from qduet.deep.fused import kernels, scalars
 from qduet.deep.replay import STRIDE
-from qduet.minatar.environment import Environment
 
 
 def turns(
     env: Environment,
     exploration: Exploration,
-    advantages_of: AdvantagesOf,
+    scores_of: ScoresOf,
     step: jax.Array,
     state: Any,
     observation: jax.Array,
@@ -29,13 +29,13 @@ def turns(
     """What `acting.turns` computes."""
 
     def loop(state: Any, observation: jax.Array, words: jax.Array) -> Turn:
-        return acting.turns(env, exploration, advantages_of, step, state, observation, words)
+        return acting.turns(env, exploration, scores_of, step, state, observation, words)
 
     def by_kernel(state: Any, observation: jax.Array, words: jax.Array) -> Turn:
         taken: list[Turn] = []
         for i in range(STRIDE):
-            adv = advantages_of(observation)
-            now = _kernel(env, exploration, state, adv, step, jnp.int32(i), words)
+            scores = scores_of(observation)
+            now = _kernel(env, exploration, state, scores, step, jnp.int32(i), words)
             state, observation = now.state, now.observation
             taken.append(now._replace(state=None))
         return jax.tree.map(lambda *x: jnp.stack(x), *taken)._replace(state=state)
@@ -48,15 +48,17 @@ def _kernel(
     env: Environment,
     exploration: Exploration,
     state: Any,
-    adv: jax.Array,
+    scores: jax.Array,
     step: jax.Array,
     i: jax.Array,
     words: jax.Array,
 ) -> Turn:
     """Turn i of the four, which picks its own row of `words`."""
 
-    def game(exploration: Exploration, state: Any, adv: Any, step: Any, i: Any, words: Any) -> Turn:
+    def game(
+        exploration: Exploration, state: Any, scores: Any, step: Any, i: Any, words: Any
+    ) -> Turn:
         own = jnp.where(jnp.arange(STRIDE)[:, None] == i, words, 0).sum(axis=0, dtype=words.dtype)
-        return acting.turn(env, exploration, state, adv, step + i, own)
+        return acting.turn(env, exploration, state, scores, step + i, own)
 
-    return scalars.as_kernel(game)(exploration, state, adv, step, i, words)
+    return scalars.as_kernel(game)(exploration, state, scores, step, i, words)

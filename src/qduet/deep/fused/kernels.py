@@ -27,7 +27,7 @@ from jax.experimental.pallas import triton
 
 from qduet.deep import adam
 from qduet.deep.adam import Rate, Slot
-from qduet.deep.networks import KERNEL, SIDE
+from qduet.deep.board import KERNEL, SIDE
 
 ROW, BOARD = 10, 100
 """Bits of a row and of a channel of a packed observation."""

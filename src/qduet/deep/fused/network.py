@@ -1,4 +1,4 @@
-"""The network of `networks` on batches of packed observations, and its update by Adam.
+"""The network of `board` on batches of packed observations, and its update by Adam.
 
     outputs(params, packed)                  # V [n], A [n, |A|] of packed observations uint8[n, …]
     advantages(params, packed)               # A [|A|] of one packed observation
@@ -18,38 +18,31 @@ computes the same, but for rounding, with less memory traffic.
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 
-from qduet.deep import adam, networks
+from qduet.deep import adam, board
 from qduet.deep.adam import Moments, Rate, Slot
-from qduet.deep.agents import Losses
+from qduet.deep.algorithms import Losses
+from qduet.deep.board import Hidden, Params
 from qduet.deep.fused import kernels
-from qduet.deep.networks import Hidden, Layer, Outputs, Params
+from qduet.deep.layers import Layer, Outputs
+from qduet.deep.plain import Updated, with_shared_bias
 
 T = TypeVar("T")
 
 
 def outputs(params: Params, packed: jax.Array) -> Outputs:
     """V ``[n]`` and A ``[n, |A|]`` of packed observations uint8[n, bytes]."""
-    top = lambda features: networks.heads(params, networks.hidden(params, features))
+    top = lambda features: board.heads(params, board.hidden(params, features))
     return jax.vmap(top)(features(packed, params.conv))
 
 
 def advantages(params: Params, packed: jax.Array) -> jax.Array:
     """A ``[|A|]`` of one packed observation uint8[bytes]."""
-    return networks.advantages(params, features(packed[None], params.conv)[0])
-
-
-class Updated(NamedTuple):
-    """A network after an update."""
-
-    params: Params
-    moments: Moments
-    losses: Losses
-    """Of the batch, before the update."""
+    return board.advantages(params, features(packed[None], params.conv)[0])
 
 
 def update(
@@ -71,14 +64,14 @@ def update(
     x = features(packed, params.conv)
 
     def batch_loss(hidden: Hidden, v: Layer, adv: Layer) -> tuple[jax.Array, Losses]:
-        heads = partial(networks.heads, params._replace(v=v, adv=adv))
+        heads = partial(board.heads, params._replace(v=v, adv=adv))
         losses = loss(jax.vmap(heads)(hidden))
         return losses.total, losses
 
-    hidden = jax.vmap(partial(networks.hidden, params))(x)
+    hidden = jax.vmap(partial(board.hidden, params))(x)
     differentiate = jax.grad(batch_loss, argnums=(0, 1, 2), has_aux=True)
     (dz, dv, dadv), losses = differentiate(hidden, params.v, params.adv)
-    dadv = _with_shared_bias(dadv, shared_bias)
+    dadv = with_shared_bias(dadv, shared_bias)
 
     dx = tuple(map(input_gradient, dz, (params.v_hidden.w, params.adv_hidden.w)))
     rate = _depending_on(dx, rate)
@@ -100,15 +93,6 @@ def update(
     return Updated(pick(0), Moments(pick(1), pick(2)), losses)
 
 
-def _with_shared_bias(gradient: Layer, shared: jax.Array) -> Layer:
-    """The advantage head's gradient; if the actions share a bias, each gets the sum over actions.
-
-    The biases of such a head start equal (`Agent.has_shared_bias`), so they remain equal: nothing
-    else needs to know that they are one parameter.
-    """
-    return gradient._replace(b=jnp.where(shared, gradient.b.sum(), gradient.b))
-
-
 # --- The steps -----------------------------------------------------------------------------------
 
 
@@ -121,7 +105,7 @@ def features(packed: jax.Array, conv: Layer) -> jax.Array:
 
 
 def _torso(w: jax.Array, packed: jax.Array) -> jax.Array:
-    return networks.torso(Layer(w[:-1], w[-1]), _bits(packed))
+    return board.torso(Layer(w[:-1], w[-1]), _bits(packed))
 
 
 def _bits(packed: jax.Array) -> jax.Array:
@@ -138,10 +122,10 @@ def conv_gradient(packed: jax.Array, x: jax.Array, dx: Sequence[jax.Array], conv
     """
 
     def plain(packed: jax.Array, x: jax.Array, *dx: jax.Array) -> Layer:
-        see = lambda p: networks.windows(_bits(p))
+        see = lambda p: board.windows(_bits(p))
         windows = jax.vmap(see)(packed).astype(x.dtype)
         d = jnp.where(x > 0, sum(dx), 0.0).reshape(*windows.shape[:2], -1)
-        _, pull_back = jax.vjp(networks.band, conv)
+        _, pull_back = jax.vjp(board.band, conv)
         return pull_back(jnp.einsum("nyk,nyo->ko", windows, d))[0]
 
     def kernel(packed: jax.Array, x: jax.Array, *dx: jax.Array) -> Layer:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from qduet.deep.agents import is_dqn
 from qduet.jobs.recording import Recording
 from qduet.minatar import ACTION_NAMES, animation, game_of, make
 from qduet.minatar.animation import INK, MARGIN, PAPER
@@ -44,7 +45,7 @@ def gif(recording: Recording, *, fps: float = 10) -> bytes:
     pil = animation.pillow()
     env, steps = make(recording.env), recording.episode
     font = pil.ImageFont.load_default(size=14)
-    uses_v = recording.agent.w != 0
+    uses_v = not is_dqn(recording.agent)
     q = Scale.of(steps.q, *([steps.v] if uses_v else []))
     scales = (q if uses_v else Scale.of(steps.v), Scale.of(steps.adv), q)
     actions = [ACTION_NAMES[action] for action in env.actions]

@@ -30,7 +30,12 @@
   const SIDE = 10;
   const SPEEDS = [1, 2, 5, 10, 20, 40];
   const SVG = "http://www.w3.org/2000/svg";
-  const NAMES = { dqn: "DQN", dueling_dqn: "Dueling DQN", rdq: "RDQ" };
+  const NAMES = {
+    dqn: "DQN", dueling_dqn: "Dueling DQN", rdq: "RDQ", double_dqn: "Double DQN",
+    dqv: "DQV", dqv_max: "DQV-Max", bc_qvmax: "BC-QVMAX",
+  };
+  const isAv = (agent) => (agent.algorithm ?? "av") === "av";
+  const isAlone = (agent) => isAv(agent) && agent.w === 0;
   let mounted = 0;
 
   // --- Reading a recording ------------------------------------------------------------------
@@ -175,7 +180,7 @@
   function valuesPart(recording, arrays) {
     const { actions, agent, frames } = recording;
     const count = actions.length;
-    const alone = agent.w === 0;
+    const alone = isAlone(agent);
     const shared = range(alone ? [] : arrays.v, arrays.q);
     const vBar = bar("v", alone ? range(arrays.v) : shared);
     const rows = actions.map((name) => {
@@ -186,6 +191,7 @@
       return { element, mark, a, q };
     });
     const formula = alone ? "Q = A (this agent does not use V)"
+      : !isAv(agent) ? "Q and V are learnt apart; A = Q − V"
       : agent.c ? "Q = V + A − mean A" : "Q = V + A";
     const head = make("tr", {}, make("th", { scope: "col", text: "action" }),
       make("th", { scope: "col", text: "A(s, a)" }), make("th", { scope: "col", text: "Q(s, a)" }));
@@ -247,7 +253,7 @@
     const chosen = Float32Array.from({ length: frames },
       (_, t) => arrays.q[t * count + arrays.action[t]]);
     const lines = [["q", "Q of the choice", chosen], ["return", "realised return", arrays.returnToGo]];
-    if (agent.w !== 0) lines.unshift(["v", "V(s)", arrays.v]);
+    if (!isAlone(agent)) lines.unshift(["v", "V(s)", arrays.v]);
     const [low, high] = range(...lines.map((line) => line[2]));
     const y = (value) => (100 * (high - value)) / (high - low);
     const svg = draw("svg", {

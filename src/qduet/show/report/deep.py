@@ -8,7 +8,6 @@ together (two versions of a game, a seed that comes twice, one label for two age
 their own.
 """
 
-import dataclasses
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import numpy as np
 
 from qduet import stats
 from qduet.core.errors import InputError
-from qduet.deep.agents import make_agent
+from qduet.deep.agents import completed, make_agent
 from qduet.results import published
 from qduet.results.by_game import AgentSummary, Resampling, agent_summaries
 from qduet.results.collect import Collection, Source, collect
@@ -98,8 +97,8 @@ def on_minatar(runs: list[Runs]) -> bool:
 
 def _as_published(runs: Runs, label: str) -> bool:
     settings = next(agent for agent in runs.config["agents"] if agent["label"] == label)
-    wanted = dataclasses.asdict(make_agent(label, protocol="reference"))
-    return all(settings.get(key) == value for key, value in wanted.items())
+    there, wanted = completed(settings), make_agent(label, protocol="reference").fields()
+    return all(there.get(key) == value for key, value in wanted.items())
 
 
 def _directory(parent: Path, runs: list[Runs]) -> Path:
@@ -233,8 +232,8 @@ def _differences(agent: dict[str, Any]) -> str:
     name = agent.get("name")
     if name not in published.AGENTS:
         return ", ".join(f"{k} = {v}" for k, v in agent.items() if k != "label")
-    usual = dataclasses.asdict(make_agent(str(name), protocol="reference"))
-    changed = [f"{k} = {agent.get(k)} (there {v})" for k, v in usual.items() if agent.get(k) != v]
+    there, usual = completed(agent), make_agent(str(name), protocol="reference").fields()
+    changed = [f"{k} = {there.get(k)} (there {v})" for k, v in usual.items() if there.get(k) != v]
     return ", ".join(changed) or "as in the released code"
 
 
