@@ -305,7 +305,7 @@ def _full_runs(directory: Path) -> None:
         "protocol": "reference",
         "agents": [
             {"label": name}
-            | dataclasses.asdict(make_agent(name, protocol="reference"))
+            | make_agent(name, protocol="reference").fields()
             | child.SMALL
             for name in published.AGENTS
         ],
