@@ -18,6 +18,7 @@ Where things are:
     bitboard, random_words     to write a game with: boards of bits, chances from random words
     packing                    observations in 100 bits a channel
     gym                        `import qduet.minatar.gym` registers qduet/Breakout-v1 in Gymnasium
+    gymnax                     `qduet.minatar.gymnax.make("Breakout-MinAtar")` in gymnax's place
     render, animation          a picture of an observation, a GIF file of play
     seeded_game, terminal      what Gymnasium and `qduet play` use
     conformance                which rules of the original another port follows

@@ -57,9 +57,12 @@ def check_functions(env_id: str, env: Any, step_type: type[Any]) -> tuple[State,
     if not isinstance(env.num_draws, int | np.integer) or env.num_draws < 0:
         raise InputError(f"{env_id}: num_draws must be a number from 0; it is {env.num_draws!r}")
     draws = jax.ShapeDtypeStruct((env.num_draws,), jnp.uint32)
-    state = jax.eval_shape(env.reset, draws)
-    result = jax.eval_shape(env.step, state, jax.ShapeDtypeStruct((), jnp.int32), draws)
-    _check_draws(env_id, env, state)
+    try:
+        state = jax.eval_shape(env.reset, draws)
+        result = jax.eval_shape(env.step, state, jax.ShapeDtypeStruct((), jnp.int32), draws)
+        _read_draws(env, state)
+    except IndexError as error:
+        raise InputError(f"{env_id}: num_draws is too small, {env.num_draws}: {error}") from None
     if not isinstance(result, step_type):
         name = step_type.__name__
         raise InputError(f"{env_id}: step must give a {name}; it gives {describe(result)}")
@@ -89,8 +92,8 @@ def check_shapes(env_id: str, required: Mapping[str, tuple[Any, str]]) -> None:
             raise InputError(f"{env_id}: {what} {wanted}; it gives {describe(given)}")
 
 
-def _check_draws(env_id: str, env: Any, state: Any) -> None:
-    """Raises if `env` reads a draw that it is not given; jax would take the last one instead.
+def _read_draws(env: Any, state: State) -> None:
+    """IndexError if `env` reads a draw that it is not given; jax would take the last one instead.
 
     NumPy refuses such an index. Whatever else it refuses is no fault of `env`.
     """
@@ -98,8 +101,8 @@ def _check_draws(env_id: str, env: Any, state: Any) -> None:
     try:
         jax.eval_shape(lambda: env.reset(draws))
         jax.eval_shape(lambda s, a: env.step(s, a, draws), state, np.int32(0))
-    except IndexError as error:
-        raise InputError(f"{env_id}: num_draws is too small, {env.num_draws}: {error}") from None
+    except IndexError:
+        raise
     except Exception:
         return
 
