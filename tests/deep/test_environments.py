@@ -126,6 +126,17 @@ def test_without_auto_reset_the_last_state_stays():
     assert same.state.env.time[-1] == 0
 
 
+def test_steps_that_draw_are_the_same_with_and_without_auto_reset():
+    """UmbrellaChain draws its rewards, ±1, but for the last of an episode's ten."""
+    env_id = "gymnax/UmbrellaChain-bsuite"
+    stays, resets = (
+        play(make(env_id, auto_reset=auto_reset), at_random(2), steps=10)[0].reward
+        for auto_reset in (False, True)
+    )
+    assert set(stays[:-1].tolist()) == {-1.0, 1.0}
+    np.testing.assert_array_equal(stays, resets)
+
+
 class Frames(CartPole):
     """CartPole seen as a picture of bytes, from 0 to `high`."""
 
