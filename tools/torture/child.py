@@ -121,7 +121,7 @@ def run(arguments: list[str], where: str, files: str, plan: Plan) -> None:
         code = ended.code or 0
     finally:
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        os.write(note, json.dumps({"peak": peak, "done": done}).encode())
+        os.write(note, json.dumps({"peak": peak, "done": done, "code": code}).encode())
         for stream in (sys.stdout, sys.stderr):
             if stream is not None:
                 stream.flush()

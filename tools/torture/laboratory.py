@@ -121,11 +121,17 @@ def start(
 _STARTING = threading.Lock()
 
 
+LOST = 255
+"""The exit code of a process whose end two threads awaited: multiprocessing gives it to one."""
+
+
 def _outcome(files: Path, code: int | None, seconds: float) -> Outcome:
     text = lambda name: (
         (files / name).read_text("utf-8", "replace") if (files / name).exists() else ""
     )
     note = json.loads(text("note.json") or '{"peak": 0, "done": []}')
+    if code == LOST:
+        code = note.get("code", code)
     return Outcome(code, text("out"), text("err"), seconds, note["peak"], note["done"])
 
 
@@ -304,9 +310,7 @@ def _full_runs(directory: Path) -> None:
         "game": "Breakout",
         "protocol": "reference",
         "agents": [
-            {"label": name}
-            | make_agent(name, protocol="reference").fields()
-            | child.SMALL
+            {"label": name} | make_agent(name, protocol="reference").fields() | child.SMALL
             for name in published.AGENTS
         ],
         "seeds": list(range(10)),

@@ -244,15 +244,19 @@ def run(args: argparse.Namespace) -> int:
     job = make_job(args)
     if args.out is None:
         raise InputError("--out DIR is missing: where to put the results")
-    _warn_of_exploration(job)
     chosen = devices.choose(args.device)
     used = len(dividing(chosen, len(job.members)))
     if used < len(chosen):
         share = f"{used} of {len(chosen)} devices in use"
         print(f"{share}: as many as divide {len(job.members)} runs evenly", file=sys.stderr)
     with tracker(job, args.tensorboard, args.wandb) as track, Display(job) as show:
+        warned = False
 
         def on_progress(progress: Progress) -> None:
+            nonlocal warned
+            if not warned:  # not before the directory has been found to be this job's
+                _warn_of_exploration(job)
+                warned = True
             show(progress)
             track(progress.rows)
 
