@@ -12,7 +12,7 @@ from rich.console import Console
 from qduet.cli.live import Display, latest, table
 from qduet.cli.options import add_json, add_out, nonempty_path, print_json, real, whole
 from qduet.cli.tracking import tracker
-from qduet.core.errors import InputError
+from qduet.core.errors import InputError, unknown_name
 from qduet.deep.acting import epsilon
 from qduet.deep.agents import AGENTS, INITIALISATIONS, PROTOCOLS, Agent, ablations, make_agent
 from qduet.deep.environments import canonical_id
@@ -160,6 +160,10 @@ def make_job(args: argparse.Namespace) -> Job:
             f"qduet train {args.env} MinAtar/Breakout-v1"
         )
     agents = [agent for name in args.agents for agent in _variants(name, args)]
+    known = {x for name in args.agents for x in AGENTS[name].numbers._fields}
+    for number, _ in args.set:
+        if number not in known:
+            raise unknown_name("number of these agents", number, known)
     if args.beta and not any(map(_is_penalised, args.agents)):
         raise InputError("--beta is of rdq alone; give rdq among the agents, or leave it out")
     return Job(
@@ -202,7 +206,8 @@ def _variants(name: str, args: argparse.Namespace) -> list[tuple[str, Agent]]:
     """The agent `name`: once, or with each change of an ablation, or with each β and step size."""
     given = {setting: getattr(args, option) for option, setting in _OPTIONS.items()}
     options: dict[str, Any] = {key: x for key, x in given.items() if x is not None}
-    options |= dict(args.set)
+    own = AGENTS[name].numbers._fields if name in AGENTS else ()
+    options |= {number: x for number, x in args.set if number in own}
     if args.ablate:
         if options or args.beta or args.learning_rate:
             raise InputError(
