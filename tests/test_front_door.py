@@ -12,7 +12,18 @@ import pytest
 
 import qduet
 
-ROOMS = ("tabular", "theory", "minatar", "deep", "jobs", "results", "stats", "paper", "show")
+ROOMS = (
+    "losses",
+    "tabular",
+    "theory",
+    "minatar",
+    "deep",
+    "jobs",
+    "results",
+    "stats",
+    "paper",
+    "show",
+)
 PUBLIC = [("qduet", name) for name in qduet.__all__]
 PUBLIC += [
     (f"qduet.{room}", name)
@@ -36,6 +47,7 @@ GAMES = {f"qduet.minatar.{game}" for game in ("asterix", "breakout", "seaquest")
         ("import qduet", {*GAMES, "matplotlib", "scipy", "jax", "numpy"}),
         ("import qduet.cli", {"jax", "numpy", "scipy", "matplotlib", "rich"}),
         ("from qduet.minatar import make", {"qduet.tabular", "matplotlib", "scipy"}),
+        ("import qduet.losses", {*GAMES, "qduet.tabular", "qduet.deep", "matplotlib", "scipy"}),
         ("import qduet.deep.agents", {*GAMES, "qduet.tabular", "matplotlib", "scipy"}),
         ("import qduet.tabular", {*GAMES, "qduet.deep", "matplotlib"}),
     ],

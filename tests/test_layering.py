@@ -15,14 +15,17 @@ MAY_NEED_MORE = ("qduet.show.figures", "qduet.bench", "qduet.cli", "qduet.minata
 
 
 def listed():
-    """The modules in the order of the page; a package stands after all that is in it."""
+    """The modules in the order of the page; a package stands after all that is in it.
+
+    A room is two lines and more, ``name/`` and its files; a file beside the rooms is ``name.py``.
+    """
     tree = PAGE.read_text(encoding="utf-8").split("```")[1]
-    rooms = re.findall(r"^  (\w+)/ .*\n((?: {13}.*\n)+)", tree, flags=re.MULTILINE)
+    rooms = re.findall(r"^  (\w+)(?:/|\.py) .*\n((?: {13}.*\n)*)", tree, flags=re.MULTILINE)
     assert rooms
     for room, files in rooms:
         names = [name.strip() for name in files.replace("\n", " ").split(",")]
         modules = [f"qduet.{room}.{name.replace('/', '.')}" for name in names if name]
-        for module, following in zip(modules, [*modules[1:], ""], strict=True):
+        for module, following in zip(modules, [*modules, ""][1:], strict=True):
             yield module
             package = module.rpartition(".")[0]
             if package != f"qduet.{room}" and not following.startswith(package + "."):

@@ -13,6 +13,7 @@ Temporal-Difference Methods That Learn State Values" (Daley, Nagarajan, White an
 
 Where things are; ``help(qduet.tabular)`` says more of a room:
 
+    qduet.losses    read-outs and TD losses of one transition, for training code of your own
     qduet.tabular   finite MDPs, nine update rules, sweeps over step sizes and seeds
     qduet.theory    what the paper proves, as checks on any MDP
     qduet.minatar   five exact games as pure functions, games of your own, Gymnasium
@@ -48,7 +49,18 @@ _DEFINED_IN = {
     "make_agent": "deep.agents",
     "train": "jobs",
 }
-_ROOMS = ("tabular", "theory", "minatar", "deep", "jobs", "results", "stats", "paper", "show")
+_ROOMS = (
+    "losses",
+    "tabular",
+    "theory",
+    "minatar",
+    "deep",
+    "jobs",
+    "results",
+    "stats",
+    "paper",
+    "show",
+)
 
 
 def __getattr__(name: str) -> Any:
