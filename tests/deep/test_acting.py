@@ -7,9 +7,9 @@ import pytest
 
 from qduet.deep import acting
 from qduet.deep.acting import choose
+from qduet.deep.environments import make
 from qduet.deep.fused import acting as fused_acting
 from qduet.deep.fused import kernels, scalars
-from qduet.minatar import make
 
 LAST = 2**32 - 1
 
@@ -40,10 +40,10 @@ def test_four_turns_by_kernel_are_the_four_turns_by_loop(monkeypatch):
     env = make("MinAtar/Breakout-v1")
     words = jax.random.bits(jax.random.key(4), (5, env.num_draws + 2), jnp.uint32)
     state, words = env.reset(words[4, 2:]), words[:4]
-    table = jax.random.normal(jax.random.key(3), (env.packed_size, env.num_actions))
+    table = jax.random.normal(jax.random.key(3), (env.encode(state).size, env.num_actions))
     advantages_of = lambda observation: observation.astype(jnp.float32) @ table
     exploration = acting.Exploration(*map(jnp.float32, (0, 150_001, 1)))
-    args = env, exploration, advantages_of, jnp.int32(150_000), state, env.pack(state), words
+    args = env, exploration, advantages_of, jnp.int32(150_000), state, env.encode(state), words
     want, got = acting.turns(*args), fused_acting.turns(*args)
     jax.tree.map(np.testing.assert_array_equal, got, want)
     drawn = [int(word) * 3 >> 32 for word in words[:2, 1]]

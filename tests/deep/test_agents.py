@@ -7,114 +7,10 @@ import numpy as np
 import pytest
 
 from qduet.core.errors import InputError
-from qduet.deep import adam, agents, networks
+from qduet.deep import adam, agents, board
 from qduet.deep.agents import AGENTS, Agent, make_agent
-from qduet.deep.networks import Outputs
-from qduet.deep.replay import Batch
+from qduet.deep.algorithms import AV
 from qduet.jobs.job import Job
-from qduet.tabular import rules
-
-RNG = np.random.default_rng(0)
-
-
-def test_read_outs_are_the_papers():
-    values = Outputs(jnp.float32(2.0), jnp.array([1.0, 2.0, 6.0]))
-    expected = {"dqn": [1, 2, 6], "dueling_dqn": [0, 1, 5], "rdq": [3, 4, 8]}  # mean(A) = 3
-    for name, q in expected.items():
-        np.testing.assert_allclose(agents.q_values(values, AGENTS[name].coefficients()), q)
-
-
-def random_batch(n=8, num_actions=3):
-    values, after = (
-        Outputs(jnp.asarray(RNG.normal(size=n)), jnp.asarray(RNG.normal(size=(n, num_actions))))
-        for _ in range(2)
-    )
-    batch = Batch(
-        observations=None,
-        actions=jnp.asarray(RNG.integers(num_actions, size=n)),
-        rewards=jnp.asarray(RNG.normal(size=n)),
-        ended=jnp.asarray(RNG.random(n) < 0.3),
-        next_observations=None,
-    )
-    return values, after, batch
-
-
-@pytest.mark.usefixtures("x64")
-@pytest.mark.parametrize("name", sorted(AGENTS))
-def test_loss_is_half_the_squared_error_plus_the_penalty(name):
-    agent = AGENTS[name]
-    values, after, batch = random_batch()
-    q = agent.w * values.v[:, None] + values.adv - agent.c * values.adv.mean(1, keepdims=True)
-    q2 = agent.w * after.v[:, None] + after.adv - agent.c * after.adv.mean(1, keepdims=True)
-    td = penalty = mean_q = 0.0
-    for i in range(8):
-        target = batch.rewards[i] + (0.0 if batch.ended[i] else 0.99 * q2[i].max())
-        td += 0.5 * (target - q[i, batch.actions[i]]) ** 2 / 8
-        penalty += agent.beta / 2 * (values.v[i] ** 2 + (values.adv[i] ** 2).sum()) / 8
-        mean_q += q[i, batch.actions[i]] / 8
-    losses = agents.loss(values, after, agent.coefficients(), 0.99, batch)
-    np.testing.assert_allclose(losses, [td + penalty, td, mean_q], rtol=1e-6)
-
-
-@pytest.mark.parametrize("name", ["actions", "rewards", "ended"])
-def test_a_loss_does_not_mix_transitions_by_broadcasting(name):
-    values, after, batch = random_batch()
-    column = batch._replace(**{name: getattr(batch, name)[:, None]})
-    coefficients = AGENTS["rdq"].coefficients()
-    with pytest.raises(InputError, match=rf"{name} of a batch .* \[8\]; it is \[8, 1\]"):
-        agents.loss(values, after, coefficients, 0.99, column)
-    with pytest.raises(InputError, match="V at S' of a batch"):
-        agents.loss(values, after._replace(v=after.v[:, None]), coefficients, 0.99, batch)
-    with pytest.raises(InputError, match=r"A at S of a batch must have the shape \[n, \|A\|\]"):
-        agents.loss(values._replace(adv=values.adv[0]), after, coefficients, 0.99, batch)
-
-
-@pytest.mark.usefixtures("x64")
-@pytest.mark.parametrize(
-    ("name", "tabular"),
-    [
-        ("dqn", rules.q_learning()),
-        ("dueling_dqn", rules.dueling_q()),
-        ("rdq", rules.soft_rdq(beta=0.05 * 0.3)),
-    ],
-)
-def test_a_one_hot_linear_network_with_sgd_is_the_tabular_rule(name, tabular):
-    """V = v·x(s), A = adv·x(s), x one-hot; loss penalty β = 0.05, step size α = 0.3.
-
-    SGD shrinks V and A by αβ, so the tabular rule has that as its β. Penalty and TD error are taken
-    at the state that is updated, as in the deep loss.
-    """
-    num_states, num_actions, alpha = 5, 3, 0.3
-    coefficients = (
-        AGENTS[name].coefficients()._replace(beta=jnp.float64(0.05 if name == "rdq" else 0.0))
-    )
-    v = jnp.asarray(RNG.normal(size=num_states)) * (name != "dqn")
-    adv = jnp.asarray(RNG.normal(size=(num_states, num_actions)))
-    tables = tabular.init(v, adv)
-    weights = Outputs(v, adv)
-
-    def total(weights, t):  # which holds its target by itself
-        x, x2 = jnp.eye(num_states)[t.state][None], jnp.eye(num_states)[t.next_state][None]
-        at = lambda w, x: Outputs(x @ w.v, x @ w.adv)
-        ended = jnp.array([t.discount == 0])
-        batch = Batch(None, jnp.array([t.action]), jnp.array([t.reward]), ended, None)
-        return agents.loss(at(weights, x), at(weights, x2), coefficients, 0.9, batch).total
-
-    gradient_of, update = jax.jit(jax.grad(total)), jax.jit(tabular.update)
-    for i in range(200):
-        t = rules.Transition(
-            int(RNG.integers(num_states)),
-            int(RNG.integers(num_actions)),
-            float(RNG.normal()),
-            0.0 if i % 9 == 0 else 0.9,
-            int(RNG.integers(num_states)),
-        )
-        weights = jax.tree.map(lambda w, g: w - alpha * g, weights, gradient_of(weights, t))
-        tables = update(tables, t, alpha)
-    learned = tables.q if name == "dqn" else tables.adv
-    np.testing.assert_allclose(weights.adv, learned, atol=1e-6)
-    if name != "dqn":
-        np.testing.assert_allclose(weights.v, tables.v, atol=1e-6)
 
 
 def test_defaults_are_the_papers():
@@ -122,21 +18,18 @@ def test_defaults_are_the_papers():
         assert (agent.learning_rate, agent.adam_epsilon) == (2.5e-4, 3.125e-4)
         assert (agent.batch_size, agent.capacity, agent.sync_every) == (32, 100_000, 1_000)
         assert (agent.epsilon_final, agent.epsilon_decay_steps) == (0.01, 250_000)
-    assert AGENTS["rdq"].beta == 1e-3
+    assert AGENTS["rdq"].numbers.beta == 1e-3
 
 
 def test_protocols_switch_initialisation_bias_and_exploration():
     assert make_agent("rdq").epsilon_hold_steps == 1_000
     reference = {name: make_agent(name, protocol="reference") for name in AGENTS}
     assert reference["rdq"].epsilon_hold_steps == 0
-    assert [bool(a.init_scheme().uniform_conv) for a in reference.values()] == [True] * 3
-    assert {n: bool(a.init_scheme().uniform_streams) for n, a in reference.items()} == {
-        "dqn": True,
-        "dueling_dqn": False,
-        "rdq": False,
-    }
-    shared = {name: agent.has_shared_bias() for name, agent in reference.items()}
-    assert shared == {"dqn": False, "dueling_dqn": True, "rdq": True}
+    assert all(bool(a.init_scheme().uniform_conv) for a in reference.values())
+    uniform = {name for name, a in reference.items() if bool(a.init_scheme().uniform_streams)}
+    assert uniform == {"dqn", "double_dqn"}
+    shared = {name for name, agent in reference.items() if agent.has_shared_bias()}
+    assert shared == {"dueling_dqn", "rdq"}
     assert not make_agent("rdq").has_shared_bias()
 
 
@@ -144,7 +37,7 @@ def test_protocols_switch_initialisation_bias_and_exploration():
 @pytest.mark.parametrize("name", sorted(AGENTS))
 def test_biases_that_are_shared_start_equal(name, initialisation):
     agent = make_agent(name, initialisation=initialisation, shared_bias=True)
-    b = networks.init(jax.random.key(0), 4, 3, agent.init_scheme()).adv.b
+    b = board.init(jax.random.key(0), 4, 3, agent.init_scheme()).adv.b
     assert bool((b == b[0]).all()) or not agent.has_shared_bias()
 
 
@@ -172,10 +65,16 @@ def test_bad_agents_are_refused():
     ],
 )
 def test_settings_have_their_declared_types_whatever_they_were_given_as(given, kept):
-    settings = dataclasses.asdict(Agent(**{"name": "rdq", "w": 1, "c": 0, "beta": 0, **given}))
+    given = dict(given)
+    numbers = AV(**{"w": 1, **{name: given.pop(name) for name in AV._fields if name in given}})
+    settings = Agent(**{"name": "rdq", "algorithm": "av", "numbers": numbers, **given}).fields()
     assert json.loads(json.dumps(settings)) == settings
-    for field in dataclasses.fields(Agent):
-        assert type(settings[field.name]) is field.type
+    kinds = {field.name: field.type for field in dataclasses.fields(Agent)}
+    del kinds["numbers"]
+    assert {name: type(x) for name, x in settings.items()} == {
+        **kinds,
+        **dict.fromkeys(AV._fields, float),
+    }
     assert settings.items() >= kept.items()
 
 

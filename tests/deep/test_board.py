@@ -4,25 +4,25 @@ import numpy as np
 import pytest
 
 from qduet.core.errors import InputError
-from qduet.deep import networks
-from qduet.deep.networks import LECUN, InitScheme
+from qduet.deep import board
+from qduet.deep.layers import LECUN, InitScheme
 
 TORCH = InitScheme(uniform_conv=True, uniform_streams=True)
 
 
 @pytest.fixture(scope="module")
 def params():
-    drawn = networks.init(jax.random.key(0), 4, 3, TORCH)  # with biases that are not zero
+    drawn = board.init(jax.random.key(0), 4, 3, TORCH)  # with biases that are not zero
     return jax.tree.map(lambda x: x.astype(jnp.float32), drawn)
 
 
-def plain_forward(p, board):
+def plain_forward(p, seen):
     """The network with loops: convolution, two hidden layers, two heads."""
     relu = lambda x: np.maximum(x, 0)
     features = np.zeros((8, 8, 16))
     for y in range(8):
         for x in range(8):
-            window = board[y : y + 3, x : x + 3].reshape(-1)
+            window = seen[y : y + 3, x : x + 3].reshape(-1)
             features[y, x] = relu(window @ p.conv.w + p.conv.b)
     flat = features.reshape(-1)
     v = relu(flat @ p.v_hidden.w + p.v_hidden.b) @ p.v.w + p.v.b
@@ -31,21 +31,21 @@ def plain_forward(p, board):
 
 
 def test_forward_is_what_loops_compute(params):
-    board = np.random.default_rng(0).random((10, 10, 4)) < 0.3
-    outputs = networks.apply(params, jnp.asarray(board))
+    seen = np.random.default_rng(0).random((10, 10, 4)) < 0.3
+    outputs = board.apply(params, jnp.asarray(seen))
     plain = jax.tree.map(lambda x: np.asarray(x, np.float64), params)
-    v, adv = plain_forward(plain, board.astype(float))
+    v, adv = plain_forward(plain, seen.astype(float))
     np.testing.assert_allclose(outputs.v, v, rtol=1e-5)
     np.testing.assert_allclose(outputs.adv, adv, rtol=1e-5)
 
 
 def test_a_board_with_its_channels_first_is_refused(params):
     with pytest.raises(InputError, match=r"must be \[10, 10, 4\]; it is \[4, 10, 10\]"):
-        networks.apply(params, jnp.zeros((4, 10, 10)))
+        board.apply(params, jnp.zeros((4, 10, 10)))
 
 
 def test_lecun_normal_has_variance_one_over_fan_in_and_no_bias():
-    p = networks.init(jax.random.key(1), 10, 6, LECUN)
+    p = board.init(jax.random.key(1), 10, 6, LECUN)
     for layer in p:
         n = layer.w.size
         expected = layer.w.shape[0] ** -0.5
@@ -55,7 +55,7 @@ def test_lecun_normal_has_variance_one_over_fan_in_and_no_bias():
 
 
 def test_torchs_default_is_uniform_biases_included():
-    p = networks.init(jax.random.key(1), 10, 6, TORCH)
+    p = board.init(jax.random.key(1), 10, 6, TORCH)
     for layer in p:
         bound = layer.w.shape[0] ** -0.5
         assert float(jnp.abs(layer.w).max()) <= bound
@@ -67,7 +67,7 @@ def test_torchs_default_is_uniform_biases_included():
 
 
 def test_the_convolution_alone_can_have_torchs_default():
-    p = networks.init(jax.random.key(1), 10, 6, InitScheme(uniform_conv=True))
+    p = board.init(jax.random.key(1), 10, 6, InitScheme(uniform_conv=True))
     assert float(jnp.abs(p.conv.w).max()) <= 90**-0.5
     assert p.conv.b.all()
     assert not any(layer.b.any() for layer in p[1:])
@@ -75,6 +75,6 @@ def test_the_convolution_alone_can_have_torchs_default():
 
 
 def test_layers_and_keys_are_independent():
-    a, b = (networks.init(jax.random.key(k), 4, 3, LECUN) for k in (0, 1))
+    a, b = (board.init(jax.random.key(k), 4, 3, LECUN) for k in (0, 1))
     assert not jnp.allclose(a.v_hidden.w, a.adv_hidden.w)
     assert not jnp.allclose(a.v_hidden.w, b.v_hidden.w)

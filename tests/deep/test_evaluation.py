@@ -3,43 +3,57 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from qduet.deep import board, training
 from qduet.deep import evaluation as evaluation_module
-from qduet.deep import networks
 from qduet.deep.agents import AGENTS
-from qduet.deep.evaluation import Episode, Evaluation, evaluate, summarise
-from qduet.minatar import Environment, StepResult
+from qduet.deep.algorithms import algorithm_of
+from qduet.deep.environments import Environment, Step
+from qduet.deep.evaluation import Episode, Evaluation, summarise
+from qduet.deep.layers import InitScheme
+from qduet.minatar.packing import packed_size, unpack
 
 LONGEST = 300
-TORCH = networks.InitScheme(uniform_conv=True, uniform_streams=True)
+TORCH = InitScheme(uniform_conv=True, uniform_streams=True)
 """Biases that are not zero."""
 
 
 def clock(state, action, draws):
     """A game of known length that pays 1 per step; the state counts down."""
     left = state - 1
-    return StepResult(jnp.where(left == 0, LONGEST, left), jnp.float32(1), left == 0)
+    return Step(jnp.where(left == 0, LONGEST, left), jnp.float32(1), left == 0, None)
 
 
 GAME = Environment(
     name="clock",
-    channels=("none",),
-    actions=(0, 1),
+    num_actions=2,
     num_draws=1,
+    observation=jax.ShapeDtypeStruct((10, 10, 1), jnp.bool_),
     reset=lambda draws: (draws[0] % LONGEST + 1).astype(jnp.int32),
     step=clock,
-    rows=lambda state: jnp.zeros((1, 10), jnp.uint32),
+    encode=lambda state: jnp.zeros(packed_size(1), jnp.uint8),
+    decode=lambda packed: unpack(packed, 1),
+    board=True,
 )
+
+
+def evaluate(env, params, numbers, keys, **options):
+    compute = training.make_setting(env, AGENTS["rdq"]).compute
+    av = algorithm_of("av")
+    return evaluation_module.evaluate(env, av, compute, params, numbers, keys, **options)
+
+
+def numbers_of(*names):
+    """Of agents by their names, ``[runs]``."""
+    each = [jax.tree.map(jnp.float32, AGENTS[name].numbers) for name in names]
+    return jax.tree.map(lambda *x: jnp.stack(x), *each)
 
 
 @pytest.fixture(scope="module")
 def evaluation():
     keys = jax.random.split(jax.random.key(0), 3)
-    params = jax.vmap(lambda key: networks.init(key, 1, 2, TORCH))(keys)
-    agents = [AGENTS["rdq"], AGENTS["dqn"], AGENTS["dueling_dqn"]]
-    coefficients = jax.tree.map(
-        lambda *x: jnp.stack(x), *(agent.coefficients() for agent in agents)
-    )
-    return params, evaluate(GAME, params, coefficients, keys, episodes=200, discount=0.9)
+    params = jax.vmap(lambda key: board.init(key, 1, 2, TORCH))(keys)
+    numbers = numbers_of("rdq", "dqn", "dueling_dqn")
+    return params, evaluate(GAME, params, numbers, keys, episodes=200, discount=0.9)
 
 
 def test_every_episode_counts_once_whatever_its_length(evaluation):
@@ -55,8 +69,8 @@ def test_every_episode_counts_once_whatever_its_length(evaluation):
 
 RANDOM = GAME._replace(
     num_draws=2,
-    step=lambda state, action, draws: StepResult(
-        state, jnp.float32(draws[1] % 7), draws[0] % 97 == 0
+    step=lambda state, action, draws: Step(
+        state, jnp.float32(draws[1] % 7), draws[0] % 97 == 0, None
     ),
 )
 """Episodes of geometric length, with random rewards."""
@@ -65,17 +79,17 @@ RANDOM = GAME._replace(
 def test_dropping_finished_episodes_changes_nothing(monkeypatch):
     """1,000 episodes, as the paper has them, are cut down twice; and never, for comparison."""
     keys = jax.random.split(jax.random.key(4), 2)
-    params = jax.vmap(lambda key: networks.init(key, 1, 2, TORCH))(keys)
-    coefficients = jax.tree.map(lambda x: jnp.stack([x, x]), AGENTS["rdq"].coefficients())
+    params = jax.vmap(lambda key: board.init(key, 1, 2, TORCH))(keys)
+    numbers = numbers_of("rdq", "rdq")
     sizes = []
     keep = evaluation_module._keep_playing
     monkeypatch.setattr(
         evaluation_module, "_keep_playing", lambda lanes, n: sizes.append(n) or keep(lanes, n)
     )
-    dropped = evaluate(RANDOM, params, coefficients, keys, episodes=1_000)
+    dropped = evaluate(RANDOM, params, numbers, keys, episodes=1_000)
     assert sizes == [250, 30]
     monkeypatch.setattr(evaluation_module, "SIZES", ())
-    kept = evaluate(RANDOM, params, coefficients, keys, episodes=1_000)
+    kept = evaluate(RANDOM, params, numbers, keys, episodes=1_000)
     assert sizes == [250, 30]
     for name in ("length", "undiscounted", "discounted", "returns_to_go"):
         ours, theirs = (getattr(e.episodes, name) for e in (dropped, kept))
@@ -87,11 +101,11 @@ def test_dropping_finished_episodes_changes_nothing(monkeypatch):
 def test_a_run_alone_plays_the_same_episodes():
     """Run 1 beside run 0, and by itself: a random policy (ε = 1), so that the draws decide."""
     keys = jax.random.split(jax.random.key(3), 2)
-    params = jax.vmap(lambda key: networks.init(key, 1, 2, TORCH))(keys)
-    coefficients = jax.tree.map(lambda x: jnp.stack([x, x]), AGENTS["rdq"].coefficients())
-    both = evaluate(RANDOM, params, coefficients, keys, episodes=40, epsilon=1.0)
+    params = jax.vmap(lambda key: board.init(key, 1, 2, TORCH))(keys)
+    numbers = numbers_of("rdq", "rdq")
+    both = evaluate(RANDOM, params, numbers, keys, episodes=40, epsilon=1.0)
     last = lambda tree: jax.tree.map(lambda x: x[1:], tree)
-    alone = evaluate(RANDOM, last(params), last(coefficients), keys[1:], episodes=40, epsilon=1.0)
+    alone = evaluate(RANDOM, last(params), last(numbers), keys[1:], episodes=40, epsilon=1.0)
     np.testing.assert_array_equal(alone.episodes.length[0], both.episodes.length[1])
     np.testing.assert_array_equal(alone.episodes.undiscounted[0], both.episodes.undiscounted[1])
     assert not np.array_equal(both.episodes.length[0], both.episodes.length[1])
@@ -114,7 +128,7 @@ def test_q_is_read_at_the_action_taken(evaluation):
     columns = summarise(result)
     for i, (w, c) in enumerate([(1, 0), (0, 0), (1, 1)]):
         run = jax.tree.map(lambda x, i=i: x[i], params)
-        values = networks.apply(run, jnp.zeros((10, 10, 1)))
+        values = board.apply(run, jnp.zeros((10, 10, 1)))
         q = w * float(values.v) + np.asarray(values.adv) - c * float(values.adv.mean())
         greedy, other = float(q.max()), float(q.min())
         expected = 0.995 * greedy + 0.005 * other  # ε = 0.01, half of it on the greedy action
@@ -125,6 +139,8 @@ def test_q_is_read_at_the_action_taken(evaluation):
         mean_adv = float(values.adv.mean())
         assert columns["mean_adv"][i] == pytest.approx(mean_adv, rel=1e-4)
         assert columns["mean_adv_abs"][i] == pytest.approx(abs(mean_adv), rel=1e-4)
+        assert columns["v_minus_max_q"][i] == pytest.approx(float(values.v) - greedy, rel=1e-4)
+        assert columns["q_spread"][i] == pytest.approx(greedy - other, rel=1e-4)
         lengths = result.episodes.length[i].astype(np.float64)
         # G averaged over an episode of n steps: Σ_k (1 − γ^k) / (1 − γ) / n, k = 1…n
         to_go = [np.mean((1 - 0.9 ** np.arange(1, n + 1)) / 0.1) for n in lengths]
@@ -156,11 +172,26 @@ def test_columns_of_three_episodes_by_hand():
 
 def test_the_guard_reports_what_it_cut():
     endless = GAME._replace(
-        step=lambda state, action, draws: StepResult(state, jnp.float32(0), jnp.bool_(False))
+        step=lambda state, action, draws: Step(state, jnp.float32(0), jnp.bool_(False), None)
     )
     key = jax.random.split(jax.random.key(0), 1)
-    params = jax.vmap(lambda key: networks.init(key, 1, 2, TORCH))(key)
-    coefficients = jax.tree.map(lambda x: x[None], AGENTS["rdq"].coefficients())
-    result = evaluate(endless, params, coefficients, key, episodes=3, guard=100)
+    params = jax.vmap(lambda key: board.init(key, 1, 2, TORCH))(key)
+    numbers = numbers_of("rdq")
+    result = evaluate(endless, params, numbers, key, episodes=3, guard=100)
     assert result.cut.tolist() == [3]
     assert (result.episodes.length == 100).all()
+
+
+def test_a_time_limit_ends_an_episode_too():
+    """Each episode is cut after as many steps as its start says, and none of them terminates."""
+
+    def step(state, action, draws):
+        return Step(state - 1, jnp.float32(1), jnp.bool_(False), state == 1)
+
+    limited = GAME._replace(step=step, truncates=True)
+    key = jax.random.split(jax.random.key(0), 1)
+    params = jax.vmap(lambda key: board.init(key, 1, 2, TORCH))(key)
+    result = evaluate(limited, params, numbers_of("rdq"), key, episodes=50, guard=400)
+    terminated = evaluate(GAME, params, numbers_of("rdq"), key, episodes=50, guard=400)
+    assert result.cut.tolist() == [0]
+    np.testing.assert_array_equal(result.episodes.length, terminated.episodes.length)

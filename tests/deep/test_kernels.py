@@ -7,12 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from qduet.deep import adam, networks, replay, training
+from qduet.deep import adam, board, replay, training
 from qduet.deep.adam import Rate, Slot
 from qduet.deep.agents import make_agent
+from qduet.deep.environments import make
 from qduet.deep.fused import kernels, network
-from qduet.deep.networks import Layer
-from qduet.minatar import make
+from qduet.deep.layers import Layer
 from qduet.minatar.packing import pack, unpack
 
 
@@ -42,7 +42,7 @@ def torso(conv, packed, num_channels):
     [(4, 1, 16), (7, 19, 16), (4, 3, 32)],
 )
 def test_features_are_a_convolution(num_channels, n, num_filters, monkeypatch):
-    monkeypatch.setattr(networks, "FILTERS", num_filters)
+    monkeypatch.setattr(board, "FILTERS", num_filters)
     packed, conv, _ = case(num_channels, n, num_filters)
     want = torso(conv, packed, num_channels)
     np.testing.assert_allclose(network.features(packed, conv), want, rtol=1e-4, atol=1e-4)
@@ -56,7 +56,7 @@ def test_features_are_a_convolution(num_channels, n, num_filters, monkeypatch):
     [(10, 32, 16), (4, 5, 16), (4, 16, 32)],
 )
 def test_the_convolutions_gradient_is_autodiffs(num_channels, n, num_filters, monkeypatch):
-    monkeypatch.setattr(networks, "FILTERS", num_filters)
+    monkeypatch.setattr(board, "FILTERS", num_filters)
     packed, conv, dx = case(num_channels, n, num_filters)
     x, pull_back = jax.vjp(lambda conv: torso(conv, packed, num_channels), conv)
     want = pull_back(dx.sum(axis=0))[0]
@@ -88,7 +88,7 @@ def test_a_hidden_layers_update_is_adam_on_its_gradient():
 def test_an_update_by_kernels_is_the_plain_update(monkeypatch):
     """The way that learning takes on GPUs, its kernels interpreted; with V's stream and without."""
     agent = make_agent("rdq", capacity=400)
-    setting = training.Setting(make("MinAtar/Breakout-v1"), agent)
+    setting = training.make_setting(make("MinAtar/Breakout-v1"), agent)
     run = training.init(setting, agent.init_scheme(), jax.random.key(0))
     packed = jnp.resize(case(4, 16)[0], run.replay.observations.shape)
     actions, rewards = (jnp.arange(404, dtype=jnp.int8) % n for n in (3, 5))
@@ -99,7 +99,7 @@ def test_an_update_by_kernels_is_the_plain_update(monkeypatch):
     def learned():
         learn = jax.jit(lambda *args: training.learn(setting, *args)[0])
         after = [learn(hyper, run, jnp.int32(1000), words) for hyper in hypers]
-        return [(run.params, run.adam.m) for run in after]
+        return [(run.params, run.optimiser.m) for run in after]
 
     want = learned()
     for kernel in (kernels.features, kernels.conv_gradient, kernels.hidden_update):
@@ -147,10 +147,10 @@ def test_double_precision_has_no_kernels(chosen):
 def test_where_kernels_do_not_fit_a_gpu_gets_the_plain_form(
     num_filters, hidden, batch, kept, monkeypatch, chosen
 ):
-    monkeypatch.setattr(networks, "FILTERS", num_filters)
-    monkeypatch.setattr(networks, "HIDDEN", hidden)
+    monkeypatch.setattr(board, "FILTERS", num_filters)
+    monkeypatch.setattr(board, "HIDDEN", hidden)
     agent = make_agent("rdq", capacity=400, batch_size=batch)
-    setting = training.Setting(make("MinAtar/Breakout-v1"), agent)
+    setting = training.make_setting(make("MinAtar/Breakout-v1"), agent)
     run = training.init(setting, agent.init_scheme(), jax.random.key(0))
     words = jax.random.bits(jax.random.key(1), (batch,))
     learn = jax.jit(functools.partial(training.learn, setting))

@@ -36,11 +36,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from qduet.deep import agents, networks, training
+from qduet.deep import training
 from qduet.deep.agents import make_agent
-from qduet.deep.training import Setting
-from qduet.minatar.environment import Environment, StepResult
-from qduet.minatar.wrappers import auto_reset, checked
+from qduet.deep.environment import Environment, Step, auto_reset
+from qduet.minatar import packing
 
 GAMMA, BETA = 0.5, 0.01
 BLOCKS = 12
@@ -94,14 +93,24 @@ def environment(probe):
     def step(state, action, draws):
         after = probe.next_state[state, action]
         reward = probe.reward[state, action].astype(jnp.float32)
-        return StepResult(jnp.maximum(after, 0), reward, after < 0)
+        return Step(jnp.maximum(after, 0), reward, after < 0, None)
 
-    def rows(state):
+    def encode(state):
         lit = jnp.where(state == 0, LEFT_HALF, RIGHT_HALF).astype(jnp.uint32)
-        return jnp.broadcast_to(lit, (1, 10))
+        return packing.pack(jnp.broadcast_to(lit, (1, 10)))
 
-    game = Environment("Probe", ("lit",), (0, 1), 1, reset, step, rows)
-    return checked(auto_reset(game))
+    game = Environment(
+        name="Probe",
+        num_actions=2,
+        num_draws=1,
+        observation=jax.ShapeDtypeStruct((10, 10, 1), jnp.bool_),
+        reset=reset,
+        step=step,
+        encode=encode,
+        decode=lambda packed: packing.unpack(packed, 1),
+        board=True,
+    )
+    return auto_reset(game)
 
 
 class Solution(NamedTuple):
@@ -178,20 +187,20 @@ class Trained(NamedTuple):
 
 def train(hypers, schemes, keys, probe):
     """The agents as runs of one program; their values of both states."""
-    setting = Setting(environment(probe), AGENTS[0])
+    setting = training.make_setting(environment(probe), AGENTS[0])
     runs = jax.vmap(functools.partial(training.init, setting))(schemes, keys)
     runs = jax.vmap(functools.partial(training.warm_up, setting))(hypers, runs)
     start = jnp.int32(setting.agent.learn_from)
     block = lambda runs, step: training.over_runs(training.block, setting, hypers, runs, step)
     starts = start + setting.agent.sync_every * jnp.arange(BLOCKS)
     runs, losses = jax.lax.scan(block, runs, starts)
-    seen = jax.vmap(setting.env.observe)(jnp.arange(2))
+    seen = jax.vmap(setting.env.encode)(jnp.arange(2))
 
-    def q(params, coefficients):
-        outputs = jax.vmap(networks.apply, (None, 0))(params, seen)
-        return jax.vmap(agents.q_values, (0, None))(outputs, coefficients)
+    def q(params, numbers):
+        outputs = setting.compute.outputs(params, seen)
+        return jax.vmap(setting.algorithm.q, (None, 0))(numbers, outputs)
 
-    return Trained(jax.vmap(q)(runs.params, hypers.coefficients), losses.td)
+    return Trained(jax.vmap(q)(runs.params, hypers.numbers), losses.td)
 
 
 @pytest.fixture(scope="module")
@@ -220,8 +229,8 @@ def trained():
     ids=list(PROBES),
 )
 def test_every_agent_learns_the_values(trained, probe, solution, number):
-    states = solution(AGENTS[number].beta)
-    if AGENTS[number].beta == 0:
+    states = solution(AGENTS[number].numbers.beta)
+    if AGENTS[number].numbers.beta == 0:
         fits = np.sqrt(2 * trained[probe].td[:, number] / SHARE)
         tolerance = GAMMA**BLOCKS * 4 + (GAMMA ** np.arange(BLOCKS)[::-1] * fits).sum()
         assert tolerance < 0.02

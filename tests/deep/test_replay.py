@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from qduet.deep import replay
-from qduet.minatar import make
+from qduet.deep.environments import make
 
 
 def observation(t):
@@ -13,7 +13,7 @@ def observation(t):
 
 def filled(capacity, steps):
     """A memory after `steps` steps in which everything tells its time."""
-    memory = replay.empty(capacity, jnp.asarray(observation(0)), np.dtype(np.int8))
+    memory = replay.empty(capacity, jnp.asarray(observation(0)), np.dtype(np.int8), 6)
     write = jax.jit(replay.write)
     for t in range(0, steps, 4):
         times = np.arange(t, t + 4)
@@ -23,6 +23,7 @@ def filled(capacity, steps):
             jnp.asarray(times % 6),
             jnp.asarray(times % 11, jnp.float32),
             jnp.asarray(times % 7 == 0),
+            None,
             jnp.asarray(np.stack([observation(u + 1) for u in times])),
         )
     return memory
@@ -32,13 +33,14 @@ def filled(capacity, steps):
 def test_every_transition_is_whole_and_all_kept_ones_occur(steps):
     capacity = 40
     words = jax.random.bits(jax.random.key(0), (4000,))
-    batch = replay.sample(filled(capacity, steps), jnp.int32(steps), words)
+    batch = replay.sample(filled(capacity, steps), jnp.int32(steps), words, discount=0.9)
     time = batch.observations.astype(np.int32)
     time = np.asarray(time[:, 0] + 251 * time[:, 1])
     np.testing.assert_array_equal(batch.next_observations, [observation(t + 1) for t in time])
     np.testing.assert_array_equal(batch.actions, time % 6)
     np.testing.assert_array_equal(batch.rewards, time % 11)
-    np.testing.assert_array_equal(batch.ended, time % 7 == 0)
+    np.testing.assert_array_equal(batch.discounts, np.where(time % 7 == 0, 0, np.float32(0.9)))
+    assert batch.weights is None
     assert set(time) == set(range(max(0, steps - capacity), steps))
 
 
@@ -47,19 +49,20 @@ def test_every_transition_is_whole_and_all_kept_ones_occur(steps):
 )
 def test_rewards_that_an_environment_may_give_are_kept_exactly(dtype, scale):
     """Of `small_rewards`, whole numbers in [−128, 127]; of others, whatever they are."""
-    memory = replay.empty(256, jnp.zeros(2, jnp.uint8), np.dtype(dtype))
+    memory = replay.empty(256, jnp.zeros(2, jnp.uint8), np.dtype(dtype), 6)
     rewards, zeros = np.float32(scale) * np.arange(-128, 128, dtype="f4"), jnp.zeros(4, jnp.int32)
     for t in range(0, 256, 4):
         four, seen = jnp.asarray(rewards[t : t + 4]), jnp.zeros((4, 2), jnp.uint8)
-        memory = replay.write(memory, jnp.int32(t), zeros, four, zeros == 1, seen)
+        memory = replay.write(memory, jnp.int32(t), zeros, four, zeros == 1, None, seen)
     words = jnp.asarray(np.arange(256, dtype=np.uint32) << 24)  # each transition once, in order
-    np.testing.assert_array_equal(replay.sample(memory, jnp.int32(256), words).rewards, rewards)
+    batch = replay.sample(memory, jnp.int32(256), words, discount=0.9)
+    np.testing.assert_array_equal(batch.rewards, rewards)
 
 
 def test_sampling_is_uniform():
     """Chi-squared over 40 transitions, 40,000 draws: 39 degrees of freedom, 0.1 % point 72.1."""
     words = jax.random.bits(jax.random.key(1), (40_000,))
-    batch = replay.sample(filled(40, 44), jnp.int32(44), words)
+    batch = replay.sample(filled(40, 44), jnp.int32(44), words, discount=0.9)
     _, counts = np.unique(np.asarray(batch.observations[:, 0]), return_counts=True)
     assert len(counts) == 40
     assert ((counts - 1000) ** 2 / 1000).sum() < 72.1
@@ -76,6 +79,9 @@ def test_below_is_the_high_half_of_the_product():
 @pytest.mark.parametrize(("game", "megabytes"), [("Breakout", 6), ("Seaquest", 14)])
 def test_a_full_size_memory_is_small(game, megabytes):
     env = make(f"MinAtar/{game}-v1")
-    first = jnp.zeros(env.packed_size, jnp.uint8)
-    shapes = jax.eval_shape(lambda first: replay.empty(100_000, first, env.reward_dtype), first)
+    first = jax.eval_shape(
+        lambda draws: env.encode(env.reset(draws)), jnp.zeros(env.num_draws, "u4")
+    )
+    memory = lambda first: replay.empty(100_000, first, env.reward_dtype, env.num_actions)
+    shapes = jax.eval_shape(memory, first)
     assert sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(shapes)) <= megabytes * 10**6

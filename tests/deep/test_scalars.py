@@ -9,8 +9,9 @@ import pytest
 
 from qduet.deep import acting, training
 from qduet.deep.agents import make_agent
+from qduet.deep.environments import make
 from qduet.deep.fused import scalars
-from qduet.minatar import GAMES, make
+from qduet.minatar import GAMES
 
 interpreted = functools.partial(scalars.as_kernel, interpret=True)
 

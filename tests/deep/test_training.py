@@ -1,4 +1,3 @@
-import dataclasses
 import functools
 
 import jax
@@ -7,14 +6,15 @@ import numpy as np
 import optax
 import pytest
 
-from qduet.deep import acting, agents, networks, replay, training
+from qduet.deep import acting, board, replay, training
 from qduet.deep.adam import Moments
 from qduet.deep.agents import make_agent
-from qduet.deep.replay import Batch
-from qduet.deep.training import Setting
-from qduet.minatar import make, unpack
+from qduet.deep.algorithms import AV, Transition, algorithm_of
+from qduet.deep.environments import make
+from qduet.deep.layers import Outputs
+from qduet.minatar import unpack
 
-SETTING = Setting(make("MinAtar/Breakout-v1"), make_agent("rdq", capacity=400))
+SETTING = training.make_setting(make("MinAtar/Breakout-v1"), make_agent("rdq", capacity=400))
 WARM_UP = jax.jit(jax.vmap(functools.partial(training.warm_up, SETTING)))
 ITERATION = jax.jit(jax.vmap(functools.partial(training.iteration, SETTING), (0, 0, None, 0)))
 
@@ -40,8 +40,10 @@ def test_warm_up_is_a_thousand_uniform_steps(warm):
     """ε = 1 throughout, so the steps can be taken again one by one with actions from the words."""
     env, run = SETTING.env, run_of(warm[1], 0)
     fresh = training.init(SETTING, SETTING.agent.init_scheme(), jax.random.key(3))
-    first = replay.sample(fresh.replay, jnp.int32(1), jnp.zeros(1, jnp.uint32)).observations
-    np.testing.assert_array_equal(first[0], env.pack(fresh.env))
+    first = replay.sample(
+        fresh.replay, jnp.int32(1), jnp.zeros(1, jnp.uint32), discount=0.9
+    ).observations
+    np.testing.assert_array_equal(first[0], env.encode(fresh.env))
     assert first.any()
     state, step_env = fresh.env, jax.jit(env.step)
     count = training.words_per_iteration(SETTING)
@@ -50,13 +52,13 @@ def test_warm_up_is_a_thousand_uniform_steps(warm):
         words = jax.random.bits(jax.random.fold_in(run.key, t), (count,))[32:]
         for i, word in enumerate(np.asarray(words).reshape(4, -1)):
             action = int(word[1]) * env.num_actions >> 32
-            state, reward, ended = step_env(state, jnp.int32(action), jnp.asarray(word[2:]))
+            state, reward, ended, _ = step_env(state, jnp.int32(action), jnp.asarray(word[2:]))
             if t + i >= 600:  # the last 400 are still there
                 slot = (t + i) % size
                 assert int(run.replay.actions[slot]) == (-1 - action if ended else action)
                 assert int(run.replay.rewards[slot]) == int(reward)
                 now = (t + i + 4) % size
-                np.testing.assert_array_equal(run.replay.observations[now], env.pack(state))
+                np.testing.assert_array_equal(run.replay.observations[now], env.encode(state))
     jax.tree.map(np.testing.assert_array_equal, run.env, state)
 
 
@@ -70,7 +72,7 @@ def test_play_is_greedy_at_the_end(warm):
     )
     seen = run.observation
     for t in range(step, step + 4):
-        best = int(networks.apply(run.params, unpack(seen, 4)).adv.argmax())
+        best = int(board.apply(run.params, unpack(seen, 4)).adv.argmax())
         assert int(after.replay.actions[t % 404]) in (best, -1 - best)
         seen = after.replay.observations[(t + 4) % 404]
 
@@ -95,18 +97,18 @@ def test_exploration_falls_as_each_protocol_says(protocol, step, expected):
 
 def test_an_update_is_optax_adam_on_the_same_gradient(warm):
     """Three updates in a row: moments, bias correction and the place of ε must all be right."""
-    agent = dataclasses.replace(
-        SETTING.agent, learning_rate=1e-3, adam_epsilon=1e-2, learn_from=800
-    )
+    agent = SETTING.agent.replace(learning_rate=1e-3, adam_epsilon=1e-2, learn_from=800)
     hyper, run = training.hyper(agent), run_of(warm[1], 0)
     optimiser = optax.adam(1e-3, eps=1e-2)
     params, state = run.params, optimiser.init(run.params)
     words = jax.random.bits(jax.random.key(5), (3, 32))
-    learn = jax.jit(functools.partial(training.learn, SETTING._replace(agent=agent)))
+    learn = jax.jit(functools.partial(training.learn, training.make_setting(SETTING.env, agent)))
     for i in range(3):
         after, _ = learn(hyper, run, jnp.int32(800 + 4 * i), words[i])
         # the gradient is what moved the first moment: m' = 0.9 m + 0.1 g
-        gradient = jax.tree.map(lambda m2, m: (m2 - 0.9 * m) / 0.1, after.adam.m, run.adam.m)
+        gradient = jax.tree.map(
+            lambda m2, m: (m2 - 0.9 * m) / 0.1, after.optimiser.m, run.optimiser.m
+        )
         updates, state = optimiser.update(gradient, state)
         params = optax.apply_updates(params, updates)
         jax.tree.map(
@@ -126,23 +128,25 @@ def test_the_gradient_is_autodiffs_through_the_network(warm, name, protocol):
     shake = lambda x: x + 0.01 * jax.random.normal(jax.random.key(0), x.shape)
     run = run._replace(target=jax.tree.map(shake, run.params))
     words = jax.random.bits(jax.random.key(5), (32,))
-    after, losses = jax.jit(functools.partial(training.learn, SETTING._replace(agent=agent)))(
-        hyper, run, jnp.int32(1000), words
-    )
-    batch = replay.sample(run.replay, jnp.int32(1000), words)
+    learn = functools.partial(training.learn, training.make_setting(SETTING.env, agent))
+    after, losses = jax.jit(learn)(hyper, run, jnp.int32(1000), words)
+    batch = replay.sample(run.replay, jnp.int32(1000), words, discount=0.9)
+    loss_of_one = algorithm_of(agent.algorithm).loss
 
     def loss(params):
-        outputs = lambda p, packed: jax.vmap(lambda x: networks.apply(p, unpack(x, 4)))(packed)
+        outputs = lambda p, packed: jax.vmap(lambda x: board.apply(p, unpack(x, 4)))(packed)
         there = outputs(run.target, batch.next_observations)
         here = outputs(params, batch.observations)
-        return agents.loss(here, there, hyper.coefficients, 0.9, batch).total
+        taken = batch.actions, batch.rewards, batch.discounts
+        transitions = Transition(here, None, None, there, *taken)
+        return jax.vmap(loss_of_one, (None, 0))(hyper.numbers, transitions).total.mean()
 
     value, gradient = jax.value_and_grad(loss)(run.params)
     if agent.has_shared_bias():
         b = jnp.full(3, gradient.adv.b.sum())
         gradient = gradient._replace(adv=gradient.adv._replace(b=b))
     np.testing.assert_allclose(losses.total, value, rtol=1e-5)
-    for m, g in zip(jax.tree.leaves(after.adam.m), jax.tree.leaves(gradient), strict=True):
+    for m, g in zip(jax.tree.leaves(after.optimiser.m), jax.tree.leaves(gradient), strict=True):
         np.testing.assert_allclose(10 * m, g, rtol=1e-4, atol=1e-6)
     assert float(jnp.abs(gradient.conv.w).max()) > 1e-4
 
@@ -167,7 +171,7 @@ def iterated(hypers, runs, step):
 
 def test_blocks_are_their_iterations_one_by_one(warm):
     hypers, runs = warm
-    short = SETTING._replace(agent=dataclasses.replace(SETTING.agent, sync_every=8))
+    short = SETTING._replace(agent=SETTING.agent.replace(sync_every=8))
     block = jax.jit(functools.partial(training.over_runs, training.block, short))
     done, first = block(hypers, runs, jnp.int32(1000))
     done, second = block(hypers, done, jnp.int32(1008))
@@ -242,8 +246,8 @@ def test_dqn_never_moves_the_state_value_stream():
         hyper, run, jnp.int32(1000), jax.random.bits(jax.random.key(0), (32,))
     )
     np.testing.assert_array_equal(after.params.v_hidden.w, run.params.v_hidden.w)
-    assert isinstance(after.adam, Moments)
-    assert isinstance(after.params, networks.Params)
+    assert isinstance(after.optimiser, Moments)
+    assert isinstance(after.params, board.Params)
     assert not jnp.array_equal(after.params.adv.w, run.params.adv.w)
 
 
@@ -284,9 +288,8 @@ def test_a_block_can_be_lowered_for_gpus_with_kernels_and_for_cpus_without(warm)
 @pytest.mark.parametrize(("w", "beta"), [(0.0, 0.0), (1.0, 0.0), (0.5, 1e-3), (0.0, 1e-3)])
 def test_a_stream_without_a_part_in_the_loss_has_no_gradient(w, beta):
     """What lets a GPU leave V's weights alone."""
-    coefficients = agents.Coefficients(*map(jnp.float32, (w, 0.0, beta)))
-    zeros = jnp.zeros(4)
-    batch = Batch(zeros, zeros.astype(int), zeros + 1, zeros > 0, zeros)
-    outputs = lambda v: networks.Outputs(v, jnp.ones((4, 3)))
-    loss = lambda v: agents.loss(outputs(v), outputs(v), coefficients, 0.9, batch).total
-    assert bool(jnp.any(jax.grad(loss)(zeros + 2) != 0)) == bool(agents.uses_v(coefficients))
+    numbers, outputs = AV(*map(jnp.float32, (w, 0.0, beta))), Outputs(jnp.float32(2), jnp.ones(3))
+    t = Transition(None, None, None, outputs, jnp.int32(0), jnp.float32(1), jnp.float32(0.9))
+    algorithm = algorithm_of("av")
+    loss = lambda v: algorithm.loss(numbers, t._replace(online=outputs._replace(v=v))).total
+    assert bool(jax.grad(loss)(outputs.v) != 0) == bool(algorithm.uses_v(numbers))
