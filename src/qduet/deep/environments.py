@@ -32,9 +32,6 @@ __all__ = [
     "register",
 ]
 
-MAX_ACTIONS = 128
-"""The replay memory keeps an action in 7 bits."""
-
 _EXAMPLES = ("gymnax/CartPole-v1", "gymnax/Acrobot-v1", "gymnax/MountainCar-v0")
 """Ids that an error names, so that ``CartPole-v1`` finds its full id."""
 
@@ -124,10 +121,8 @@ def register(environment: Environment) -> None:
 def check(env_id: str, env: Environment) -> None:
     """`InputError` says what is wrong with the environment."""
     actions = env.num_actions
-    if not isinstance(actions, int | np.integer) or not 1 <= actions <= MAX_ACTIONS:
-        raise InputError(
-            f"{env_id}: num_actions must be a number from 1 to {MAX_ACTIONS}; it is {actions!r}"
-        )
+    if not isinstance(actions, int | np.integer) or actions < 1:
+        raise InputError(f"{env_id}: num_actions must be a number of at least 1; it is {actions!r}")
     if np.dtype(env.reward_dtype) not in (np.dtype(np.int8), np.dtype(np.float32)):
         raise InputError(
             f"{env_id}: reward_dtype must be int8 or float32; it is {env.reward_dtype}"
