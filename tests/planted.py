@@ -1,7 +1,5 @@
 """Result directories made up for tests: runs as ``qduet train`` writes them, scores as wanted."""
 
-import dataclasses
-
 import numpy as np
 
 from qduet.deep.agents import make_agent
@@ -13,9 +11,7 @@ MILLION = 1_000_000
 
 def config(game, *, agents=published.AGENTS, seeds=SEEDS, steps=10 * MILLION, **other):
     protocol = other.get("protocol", "reference")
-    described = [
-        {"label": name} | dataclasses.asdict(make_agent(name, protocol=protocol)) for name in agents
-    ]
+    described = [{"label": name} | make_agent(name, protocol=protocol).fields() for name in agents]
     return {
         "format": runs.FORMAT,
         "kind": "train",

@@ -14,12 +14,12 @@ JOB += ["--evaluate-every", "600", "--episodes", "5"]
 TIMES = ("elapsed_seconds", "frames_per_second")
 
 SCRIPT = f"""
-import dataclasses, sys, time
+import sys, time
 from qduet.deep import agents
 from qduet.jobs import checkpoint, trainer
 from qduet.cli import main
 for name, agent in agents.AGENTS.items():
-    agents.AGENTS[name] = dataclasses.replace(agent, **{SMALL})
+    agents.AGENTS[name] = agent.replace(**{SMALL})
 trainer.CALL_SECONDS = 0.0
 save = checkpoint.save
 checkpoint.save = lambda *arguments: (save(*arguments), time.sleep(0.2))  # time to be interrupted

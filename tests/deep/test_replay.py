@@ -85,3 +85,90 @@ def test_a_full_size_memory_is_small(game, megabytes):
     memory = lambda first: replay.empty(100_000, first, env.reward_dtype, env.num_actions)
     shapes = jax.eval_shape(memory, first)
     assert sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(shapes)) <= megabytes * 10**6
+
+
+# --- Several steps, time limits, many actions -----------------------------------------------------
+
+
+def stream(steps, num_actions=6, terminates=0.12, truncates=0.12):
+    """A recorded stream: actions, rewards, terminated, truncated."""
+    rng = np.random.default_rng(3)
+    ends = rng.choice(3, size=steps, p=(1 - terminates - truncates, terminates, truncates))
+    rewards = rng.normal(size=steps).astype(np.float32)
+    return rng.integers(num_actions, size=steps), rewards, ends == 1, ends == 2
+
+
+def recorded(capacity, actions, rewards, terminated, truncated, num_actions=6):
+    """The memory after the stream; each observation tells its time."""
+    memory = replay.empty(capacity, jnp.asarray(observation(0)), np.dtype("f4"), num_actions)
+    write = jax.jit(replay.write)
+    for t in range(0, len(actions), 4):
+        now = (jnp.asarray(x[t : t + 4]) for x in (actions, rewards, terminated, truncated))
+        seen = np.stack([observation(u + 1) for u in range(t, t + 4)])
+        memory = write(memory, jnp.int32(t), *now, jnp.asarray(seen))
+    return memory
+
+
+def looped(t, n_step, rewards, terminated, truncated, discount):
+    """Sum, discount, time of the next observation, and weight, step by step."""
+    if truncated[t]:
+        return None
+    total, k = 0.0, 0
+    while k < n_step and not truncated[t + k]:
+        total += discount**k * float(rewards[t + k])
+        k += 1
+        if terminated[t + k - 1]:
+            return total, 0.0, t + k, 1.0
+    return total, discount**k, t + k, 1.0
+
+
+@pytest.mark.parametrize("n_step", [1, 2, 3, 7])
+@pytest.mark.parametrize("steps", [40, 100])
+def test_sums_end_with_the_episode_and_before_a_cut(n_step, steps):
+    """All transitions that are kept, against a loop; the memory of 60 has wrapped around or not."""
+    capacity, discount = 60, 0.9
+    taken = stream(steps)
+    words = jax.random.bits(jax.random.key(0), (3_000,))
+    batch = replay.sample(
+        recorded(capacity, *taken),
+        jnp.int32(steps),
+        words,
+        discount=discount,
+        n_step=n_step,
+        truncates=True,
+    )
+    time = batch.observations.astype(np.int32)
+    time = np.asarray(time[:, 0] + 251 * time[:, 1])
+    assert set(time) == set(range(max(0, steps - capacity), steps - n_step + 1))
+    np.testing.assert_array_equal(batch.actions, taken[0][time])
+    kinds = set()
+    for i, t in enumerate(time):
+        want = looped(t, n_step, *taken[1:], discount)
+        assert float(batch.weights[i]) == (0.0 if want is None else 1.0)
+        if want is None:
+            kinds.add("cut at once")
+            continue
+        total, left, after, _ = want
+        assert float(batch.rewards[i]) == pytest.approx(total, abs=1e-5)
+        assert float(batch.discounts[i]) == pytest.approx(left, rel=1e-6)
+        if left:
+            np.testing.assert_array_equal(batch.next_observations[i], observation(after))
+        kinds.add("ended" if left == 0 else "whole" if after - t == n_step else "cut short")
+    assert kinds == {"cut at once", "ended", "whole"} | ({"cut short"} if n_step > 1 else set())
+
+
+@pytest.mark.parametrize("num_actions", [64, 65, 128])
+def test_more_than_64_actions_take_larger_marks(num_actions):
+    taken = stream(200, num_actions)
+    taken[0][:6] = [0, 63, num_actions - 1] * 2
+    taken[2][:6], taken[3][:6] = [True] * 3 + [False] * 3, [False] * 3 + [True] * 3
+    memory = recorded(200, *taken, num_actions=num_actions)
+    assert memory.actions.dtype == (jnp.int8 if num_actions == 64 else jnp.int32)
+    count = 256  # words in steps of 2²⁴, so that each transition is drawn
+    words = jnp.asarray(np.arange(count, dtype=np.uint32) << 24)
+    batch = replay.sample(memory, jnp.int32(200), words, discount=0.9, truncates=True)
+    time = np.asarray(batch.observations[:, 0])
+    assert set(time) == set(range(200))
+    np.testing.assert_array_equal(batch.actions, taken[0][time])
+    np.testing.assert_array_equal(batch.discounts == 0, taken[2][time])
+    np.testing.assert_array_equal(batch.weights, 1 - taken[3][time])

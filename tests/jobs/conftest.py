@@ -1,7 +1,5 @@
 """Small agents, and the job of `small_jobs` as it comes out without interruption."""
 
-import dataclasses
-
 import jax
 import pytest
 from small_jobs import JOB, SMALL
@@ -16,7 +14,7 @@ def place(tmp_path_factory):
     """Small agents, and a cache of compiled programs that all tests here share."""
     folder = tmp_path_factory.mktemp("train")
     patch = pytest.MonkeyPatch()
-    small = {name: dataclasses.replace(a, **SMALL) for name, a in agents.AGENTS.items()}
+    small = {name: a.replace(**SMALL) for name, a in agents.AGENTS.items()}
     patch.setattr(agents, "AGENTS", small)
     patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     programs = {}

@@ -9,9 +9,9 @@ import pytest
 from qduet.core.errors import InputError
 from qduet.deep import training
 from qduet.deep.agents import make_agent
+from qduet.deep.environments import make
 from qduet.jobs import devices, program
 from qduet.jobs.job import Job
-from qduet.minatar import make
 
 GAME = "MinAtar/Breakout-v1"
 
@@ -37,10 +37,10 @@ def test_a_run_needs_its_replay_memory_and_its_weights(breakout):
 
 
 def test_on_cpus_training_needs_the_state_twice(breakout):
-    setting = training.Setting(make(GAME), make_agent("rdq"))
+    setting = training.make_setting(make(GAME), make_agent("rdq"))
     hypers = jax.tree.map(lambda x: jnp.broadcast_to(x, 6), training.hyper(setting.agent))
     block = functools.partial(training.over_runs, training.block, setting)
-    lowered = jax.jit(block, donate_argnums=1).lower(hypers, breakout.shapes, jnp.int32(1_000))
+    lowered = jax.jit(block, donate_argnums=1).lower(hypers, breakout.shapes[0], jnp.int32(1_000))
     used = lowered.compile().memory_analysis()
     total = used.argument_size_in_bytes + used.temp_size_in_bytes
     assert total == pytest.approx(6 * devices.bytes_per_run(breakout, 0), rel=0.05)

@@ -2,19 +2,28 @@
 
 import dataclasses
 
+import optax
 import pytest
 
 from qduet.core.errors import InputError
 from qduet.deep.agents import make_agent
+from qduet.deep.algorithms import AV, QV
+from qduet.deep.optimisers import register_optimiser
 from qduet.jobs.job import PER_RUN, Job
+from qduet.jobs.program import groups
 
-SHARED = {
+SHARED = {"learn_from": 2_000, "sync_every": 500}
+"""What there is one of in a job, and another value of each."""
+OF_A_GROUP = {
+    "algorithm": "qv",
+    "double": True,
+    "n_step": 3,
+    "network": "board-one",
+    "optimiser": "sgd",
     "adam_epsilon": 1e-3,
     "discount": 0.9,
     "batch_size": 16,
     "capacity": 400,
-    "learn_from": 2_000,
-    "sync_every": 500,
 }
 """What there is one of in a compiled program, and another value of each."""
 
@@ -25,15 +34,27 @@ def job_of_two(**settings):
 
 
 @pytest.mark.parametrize("name", SHARED)
-def test_agents_of_one_job_share_what_the_program_has_once(name):
+def test_agents_of_one_job_share_what_all_runs_do_together(name):
     with pytest.raises(InputError, match=f"the same {name}"):
         job_of_two(**{name: SHARED[name]})
 
 
 def test_they_may_differ_in_all_else():
-    own = {field.name for field in dataclasses.fields(make_agent("rdq"))} - SHARED.keys()
-    assert own == PER_RUN
-    assert job_of_two(beta=0.1, epsilon_hold_steps=0, learning_rate=1e-3).members[1].agent.w == 1
+    names = {field.name for field in dataclasses.fields(make_agent("rdq"))} - {"numbers"}
+    assert names == PER_RUN | SHARED.keys() | OF_A_GROUP.keys()
+    job = job_of_two(beta=0.1, epsilon_hold_steps=0, learning_rate=1e-3)
+    assert job.members[1].agent.numbers == AV(w=1, c=0, beta=0.1)
+    assert groups(job.members) == ((0, 1),)
+
+
+@pytest.mark.parametrize("name", OF_A_GROUP)
+def test_what_a_program_has_once_makes_a_group(name):
+    register_optimiser("sgd", optax.sgd)
+    other = {name: OF_A_GROUP[name]}
+    other |= {"numbers": QV(maximum=1.0)} if name == "algorithm" else {}
+    two = (("one", make_agent("rdq")), ("other", make_agent("rdq", **other)))
+    job = Job("MinAtar/Breakout-v1", two, (0, 1))
+    assert groups(job.members) == ((0, 1), (2, 3))
 
 
 def test_what_is_left_out_is_made_of_the_rest():

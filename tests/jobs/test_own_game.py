@@ -17,11 +17,10 @@ from examples_by_path import ROOT, example
 from qduet.cli import main, play
 from qduet.core.errors import InputError
 from qduet.core.reading import checksum
-from qduet.deep import acting, networks, training
+from qduet.deep import acting, board, environments, training
 from qduet.deep.agents import make_agent
 from qduet.deep.evaluation import evaluate
 from qduet.deep.fused import scalars
-from qduet.deep.training import Setting
 from qduet.jobs import recording_file, resuming
 from qduet.jobs.job import Job
 from qduet.jobs.recording import record
@@ -50,15 +49,17 @@ def paying(env_id, reward, **options):
 
 
 def blank(env):
-    params = networks.init(jax.random.key(0), env.num_channels, env.num_actions)
+    params = board.init(jax.random.key(0), env.num_channels, env.num_actions)
     return jax.tree.map(jnp.zeros_like, params)
 
 
 @pytest.mark.parametrize("reward", [0.5, 200.0, -1e6])
 def test_a_reward_comes_unchanged_to_the_td_target(reward):
     """With Q = 0 and episodes of one step, δ = r: the loss is ½ r²."""
-    env, agent = paying(f"Paying{reward:g}-v0".replace("+", ""), reward), make_agent("dqn", **SMALL)
-    setting, hyper = Setting(env, agent), training.hyper(agent)
+    env_id, agent = f"Paying{reward:g}-v0".replace("+", ""), make_agent("dqn", **SMALL)
+    env = paying(env_id, reward)
+    setting = training.make_setting(environments.make(env_id), agent)
+    hyper = training.hyper(agent)
     run = training.init(setting, agent.init_scheme(), jax.random.key(0))
     run = run._replace(params=blank(env), target=blank(env))
     run = jax.jit(functools.partial(training.warm_up, setting, hyper))(run)
@@ -73,7 +74,10 @@ def test_a_reward_comes_unchanged_to_evaluation_and_recording(tmp_path):
     env, agent = paying("Paying-v0", REWARD), make_agent("rdq")
     stack = lambda tree: jax.tree.map(lambda x: x[None], tree)
     keys = jax.random.split(jax.random.key(0), 1)
-    played = evaluate(env, stack(blank(env)), stack(agent.coefficients()), keys, episodes=3)
+    numbers = stack(training.hyper(agent).numbers)
+    setting = training.make_setting(environments.make("Paying-v0"), agent)
+    parts = setting.env, setting.algorithm, setting.compute
+    played = evaluate(*parts, stack(blank(env)), numbers, keys, episodes=3)
     np.testing.assert_array_equal(played.episodes.undiscounted, REWARD)
     recording = record(Weights(blank(env), agent, "Paying-v0", "rdq", 0, 0))
     recording_file.write(tmp_path / "p.json", recording)
@@ -108,7 +112,7 @@ def test_a_directory_of_another_game_of_the_same_id_is_refused(tmp_path):
 
 def test_a_turn_of_it_is_one_kernel_on_a_gpu():
     example("own_game")
-    env = make("Catch-v0")
+    env = environments.make("Catch-v0")
     exploration = training.hyper(make_agent("rdq")).exploration
     state = env.reset(jnp.zeros(env.num_draws, jnp.uint32))
     words = jnp.zeros(env.num_draws + 2, jnp.uint32)

@@ -14,32 +14,31 @@ from qduet.jobs.job import Job
 def test_every_evaluation_has_random_numbers_of_its_own(monkeypatch):
     """Of its run and its step, and none that start or training of the seed use."""
     used = []
-    monkeypatch.setattr(program.evaluation, "evaluate", lambda *args, **_: used.append(args[3]))
+    monkeypatch.setattr(program.evaluation, "evaluate", lambda *args, **_: used.append(args[5]))
     monkeypatch.setattr(program.evaluation, "summarise", lambda played: {})
     agent = make_agent("rdq", capacity=400)
     built = program.build(Job("MinAtar/Breakout-v1", (("rdq", agent),), (3, 8)))
     runs = built.start()
     steps = (0, 1_000_000, 2_000_000)
-    assert (
-        built.weights_to_evaluate(runs, 0) is runs.params
-    )  # no update is due before the first step
+    first = built.weights_to_evaluate(runs, 0)
+    assert first[0] is runs[0].params  # no update is due before the first step
     for step in steps:
-        built.evaluate(runs.params, step, lambda: None)
+        built.evaluate(first, step, lambda: None)
     fold = jax.vmap(jax.random.fold_in, (0, None))
     seeds = jax.vmap(jax.random.key)(np.array([3, 8], np.uint32))
     purposes = (training.INIT, training.EXPERIENCE, training.EVALUATION)
     used += [seeds, *(fold(seeds, purpose) for purpose in purposes)]
     used += [jax.vmap(jax.random.split)(fold(seeds, training.INIT)).reshape(-1)]
-    used += [fold(runs.key, step) for step in steps]
+    used += [fold(runs[0].key, step) for step in steps]
     words = np.concatenate([jax.random.key_data(keys) for keys in used])
     assert len(np.unique(words, axis=0)) == len(words) == 2 * (3 + 4 + 2 + 3)
-    assert not np.array_equal(*runs.observation)  # the ball is left in one, right in the other
+    assert not np.array_equal(*runs[0].observation)  # the ball is left in one, right in the other
 
 
 def test_every_run_starts_with_weights_as_its_agent_has_them(monkeypatch):
     monkeypatch.setattr(training, "init", lambda setting, scheme, key: scheme)
     two = {name: make_agent(name, protocol="reference") for name in ("dqn", "rdq")}
-    scheme = program.build(Job("MinAtar/Breakout-v1", two, (0,))).start()
+    (scheme,) = program.build(Job("MinAtar/Breakout-v1", two, (0,))).start()
     assert scheme.uniform_conv.tolist() == [True, True]
     assert scheme.uniform_streams.tolist() == [True, False]
 

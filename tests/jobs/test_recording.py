@@ -1,7 +1,6 @@
 """Recordings: played again step by step in plain code, written, read, and refused when wrong."""
 
 import base64
-import dataclasses
 import json
 import tracemalloc
 import zlib
@@ -15,7 +14,7 @@ from examples_by_path import example
 from qduet.core.errors import InputError
 from qduet.core.files import to_json
 from qduet.core.reading import checksum
-from qduet.deep import networks
+from qduet.deep import board
 from qduet.deep.agents import make_agent
 from qduet.jobs import recording_file
 from qduet.jobs.recording import Recording, record
@@ -26,7 +25,7 @@ from qduet.minatar import make, seeded_game, unpack
 def untrained(env_id, name="rdq", seed=0, **options):
     env, agent = make(env_id), make_agent(name, **options)
     key = jax.random.key(seed)
-    params = networks.init(key, env.num_channels, env.num_actions)
+    params = board.init(key, env.num_channels, env.num_actions)
     params = jax.tree.map(np.asarray, params)
     return Weights(params, agent, env_id, name, seed, step=7_000)
 
@@ -49,12 +48,12 @@ def test_every_step_is_what_the_game_and_plain_numpy_say(weights, played):
     state = env.reset(jax.random.bits(key_start, (env.num_draws,)))
     arrays = {
         f"{name}.{part}": getattr(getattr(weights.params, name), part)
-        for name in networks.Params._fields
+        for name in board.Params._fields
         for part in "wb"
     }
     q_of = example("load_and_play").q_values
-    coefficients = dataclasses.asdict(agent)
-    q_at = lambda state: q_of(arrays, coefficients, np.asarray(env.observe(state)))
+    numbers = agent.fields()
+    q_at = lambda state: q_of(arrays, numbers, np.asarray(env.observe(state)))
     step, randoms = jax.jit(env.step), 0
     for t, action in enumerate(steps.action):
         seen = unpack(jnp.asarray(steps.observations[t]), env.num_channels)

@@ -50,9 +50,9 @@ def test_a_checkpoint_of_other_shapes_is_refused(stopped, refused, capsys, monke
     capsys.readouterr()
     state = json.dumps({"step": 600, "blocks": 0, "stretch_seconds": 0, "elapsed": 1, "rows": []})
     arrays, metadata = checkpoint.tensors.read(checkpoint.path_of(stopped))
-    arrays["runs.replay.actions"] = arrays["runs.replay.actions"][:, :-4]
+    arrays["runs.0.replay.actions"] = arrays["runs.0.replay.actions"][:, :-4]
     checkpoint.tensors.write(checkpoint.path_of(stopped), arrays, {**metadata, "state": state})
-    told = "'runs.replay.actions' is int8(4, 400) there, int8(4, 404) here"
+    told = "'runs.0.replay.actions' is int8(4, 400) there, int8(4, 404) here"
     refusal_keeps_everything(stopped, refused, JOB, told)
 
 

@@ -14,8 +14,10 @@ import pytest
 from small_jobs import JOB, assert_same, small_job, start, untimed
 
 from qduet.cli import main
+from qduet.cli.train import UNFINISHED
 from qduet.core import tensors
 from qduet.deep import agents
+from qduet.deep.algorithms import Losses
 from qduet.jobs import checkpoint, program, trainer, weights
 from qduet.jobs.job import Job
 from qduet.jobs.stopping import Stop
@@ -58,21 +60,21 @@ def test_rows_and_weights_are_of_the_settled_weights_and_of_the_losses(
     job = Job("MinAtar/Breakout-v1", small, (0, 1), 1200, 600, 5)
     plant_clock(monkeypatch, 1.0)
     built = trainer.build(job, None)
-    first, seen = jax.tree.map(np.asarray, built.start().params), {}
+    first, seen = jax.tree.map(np.asarray, built.start()[0].params), {}
     blank = np.zeros((program.MAX_BLOCKS, 4), np.float32)
 
     def evaluate(params, step, check):
-        seen[step] = params
+        (seen[step],) = params
         return {"return_mean": np.arange(4.0)}
 
     def advance(runs, step, count):
         scale = 1 if step < 600 else 10
-        return runs, agents.Losses(*(blank + scale * loss for loss in (1, 2, 3)))
+        return runs, Losses(*(blank + scale * loss for loss in (1, 2, 3)))
 
     planted = built._replace(
         warm_up=lambda runs: runs,
         advance=advance,
-        weights_to_evaluate=lambda runs, step: jax.tree.map(lambda x: x + step, runs.params),
+        weights_to_evaluate=lambda runs, step: jax.tree.map(lambda x: x + step, (runs[0].params,)),
         evaluate=evaluate,
     )
     monkeypatch.setattr(trainer, "build", lambda job, devices: planted)
@@ -99,12 +101,12 @@ def test_a_call_takes_no_more_blocks_than_it_can_record(place, tmp_path, monkeyp
 
     def advance(runs, step, count):
         counts.append(count)
-        return runs, agents.Losses(blank, blank, blank)
+        return runs, Losses(blank, blank, blank)
 
     planted = built._replace(
         warm_up=lambda runs: runs,
         advance=advance,
-        weights_to_evaluate=lambda runs, step: runs.params,
+        weights_to_evaluate=lambda runs, step: (runs[0].params,),
         evaluate=lambda params, step, check: {"return_mean": np.zeros(4)},
     )
     monkeypatch.setattr(trainer, "build", lambda job, devices: planted)
@@ -157,7 +159,7 @@ def test_interrupted_in_every_way_it_ends_with_the_same_bits(whole, place):
         time.sleep(next(delays))
         process.send_signal(number)
         _, errors = process.communicate(timeout=100)
-        codes = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}
+        codes = {signal.SIGINT: 130, signal.SIGTERM: UNFINISHED, signal.SIGKILL: -9}
         if process.returncode != codes[number]:  # on a busy machine the job may have ended first
             assert runs.load(out).finished, errors
             break
@@ -192,7 +194,7 @@ class Impatient(Stop):
 
 
 def test_short_slots_add_up_to_the_same_bits(whole, place, monkeypatch, capsys):
-    """A deadline is a success, which says how to go on, unless nothing at all was done."""
+    """A deadline ends with the code of unfinished jobs, unless nothing at all was done."""
     monkeypatch.setattr(trainer, "CALL_SECONDS", 0.0)
     out, codes, before = place / "slots", [], (0, 0)
     while not (out / "weights").exists():
@@ -202,12 +204,12 @@ def test_short_slots_add_up_to_the_same_bits(whole, place, monkeypatch, capsys):
         told = capsys.readouterr().err
         if not (out / "weights").exists():
             now = standing(out)
-            assert codes[-1] == (2 if now == before else 0)
+            assert codes[-1] == (2 if now == before else UNFINISHED)
             advice = "too short" if now == before else "run the same command again to continue"
             assert advice in told
             before = now
         assert len(codes) < 60
-    assert codes.count(0) > 4
+    assert codes.count(UNFINISHED) > 4
     assert codes.count(2) > 4
     assert_same(out, whole)
 
@@ -311,12 +313,12 @@ def test_the_length_of_a_call_changes_no_bit(whole):
     small = tuple((name, agents.AGENTS[name]) for name in ("rdq", "dqn"))
     built = trainer.build(Job("MinAtar/Breakout-v1", small, (0, 1), 1200, 600, 5), None)
     one = built.warm_up(built.start())
-    assert one.replay.observations[:, 103].any()  # the last of 100 steps, and none after it
-    assert not one.replay.observations[:, 104:].any()
+    assert one[0].replay.observations[:, 103].any()  # the last of 100 steps, and none after it
+    assert not one[0].replay.observations[:, 104:].any()
     for i in range(5):
         one, _ = built.advance(one, 100 + 100 * i, 1)
     five, losses = built.advance(built.warm_up(built.start()), 100, 5)
-    for a, b in zip(jax.tree.leaves(one.params), jax.tree.leaves(five.params), strict=True):
+    for a, b in zip(jax.tree.leaves(one[0].params), jax.tree.leaves(five[0].params), strict=True):
         np.testing.assert_array_equal(a, b)
     saved = {name: np.asarray(x) for name, x in tensors.flatten(five).items()}
     read = built.to_devices(tensors.fit(built.shapes, saved, whole))

@@ -1,6 +1,5 @@
 """Weights come back as they were; a file that is anything else is refused."""
 
-import dataclasses
 import json
 import re
 
@@ -11,8 +10,8 @@ from safetensors.numpy import load_file, save_file
 
 from qduet.core import tensors
 from qduet.core.errors import InputError
-from qduet.deep import networks
-from qduet.deep.agents import make_agent
+from qduet.deep import board
+from qduet.deep.agents import Agent, make_agent
 from qduet.jobs import weights
 from qduet.jobs.weights import Weights
 from qduet.minatar import make
@@ -24,7 +23,7 @@ ENV = "MinAtar/Breakout-v1"
 def trained():
     agent = make_agent("rdq", protocol="reference", beta=0.25)
     env = make(ENV)
-    params = networks.init(jax.random.key(3), env.num_channels, env.num_actions)
+    params = board.init(jax.random.key(3), env.num_channels, env.num_actions)
     return Weights(params, agent, ENV, "rdq-beta-0.25", 17, 2_000)
 
 
@@ -125,9 +124,9 @@ def test_numbers_are_aligned(tmp_path):
     ],
 )
 def test_settings_of_no_agent_are_refused(trained, tmp_path, monkeypatch, forge, told):
-    path, forged = tmp_path / "x.safetensors", forge(dataclasses.asdict(trained.agent))
+    path, forged = tmp_path / "x.safetensors", forge(trained.agent.fields())
     with monkeypatch.context() as patch:
-        patch.setattr(weights.dataclasses, "asdict", lambda agent: forged)
+        patch.setattr(Agent, "fields", lambda agent: forged)
         weights.save(path, trained)
     with pytest.raises(InputError, match=told):
         weights.load(path)
