@@ -149,7 +149,7 @@ def _conv_features(layers: tuple[Layer, ...], observation: jax.Array) -> jax.Arr
         x = jax.lax.conv_general_dilated(
             x, kernel, (stride, stride), "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC")
         )
-        x = jax.nn.relu(x + b)
+        x = jax.nn.relu(x + b.reshape(1, 1, 1, -1))
     return x.reshape(-1)
 
 
@@ -223,7 +223,10 @@ def make_network(name: str, env: Environment) -> Network:
         raise
     except Exception as error:
         reason = " ".join(str(error).split())[:300]
-        raise InputError(f"network {full} does not work in {env.name}: {reason}") from None
+        raise InputError(
+            f"network {full} does not work in {env.name}: {reason}; init(key, observation, "
+            "num_actions) gives params, and apply(params, observation) the pair (v, adv)"
+        ) from None
     if given != [((), True), ((env.num_actions,), True)]:
         shapes = " and ".join(str(list(x.shape)) for x in outputs)
         raise InputError(
