@@ -293,3 +293,39 @@ def test_a_stream_without_a_part_in_the_loss_has_no_gradient(w, beta):
     algorithm = algorithm_of("av")
     loss = lambda v: algorithm.loss(numbers, t._replace(online=outputs._replace(v=v))).total
     assert bool(jax.grad(loss)(outputs.v) != 0) == bool(algorithm.uses_v(numbers))
+
+
+def test_a_truncated_step_has_no_part_in_an_update():
+    """A reward of 10⁶ there changes nothing; the same reward elsewhere does."""
+    small = {"capacity": 40, "batch_size": 40, "learn_from": 40}
+    env, agent = make("gymnax/CartPole-v1"), make_agent("rdq", **small)
+    setting, hyper = training.make_setting(env, agent), training.hyper(agent)
+    run = training.init(setting, agent.init_scheme(), jax.random.key(0))
+    seen = jax.random.normal(jax.random.key(1), run.replay.observations.shape)
+    cut, steps = jnp.arange(44) % 5 == 4, jnp.arange(44) % 2
+    marks = jnp.where(cut, 64 + steps, steps).astype(jnp.int8)
+    words = jnp.asarray(np.arange(40, dtype=np.uint64) * 2**32 // 40 + 2**20, jnp.uint32)
+    learn = jax.jit(lambda run: training.learn(setting, hyper, run, jnp.int32(40), words))
+
+    def learned(rewards):
+        memory = replay.Replay(seen, marks, rewards)
+        return learn(run._replace(replay=memory))
+
+    (want, losses), (same, _), (other, _) = map(
+        learned, (jnp.ones(44), jnp.where(cut, 1e6, 1.0), jnp.where(cut, 1.0, 1e6))
+    )
+    jax.tree.map(np.testing.assert_array_equal, same.params, want.params)
+    assert not jnp.array_equal(other.params.adv.w, want.params.adv.w)
+    # means are over all of the batch, a fifth of which counts for nothing
+    batch = replay.sample(
+        replay.Replay(seen, marks, jnp.ones(44)),
+        jnp.int32(40),
+        words,
+        discount=agent.discount,
+        truncates=True,
+    )
+    assert float(batch.weights.sum()) == 32
+    outputs = setting.compute.outputs(run.params, batch.observations)
+    q = jax.vmap(setting.algorithm.q, (None, 0))(hyper.numbers, outputs)
+    chosen = q[jnp.arange(40), batch.actions]
+    np.testing.assert_allclose(losses.q, (batch.weights * chosen).sum() / 40, rtol=1e-5)

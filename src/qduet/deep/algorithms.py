@@ -92,6 +92,7 @@ class Algorithm(NamedTuple):
     """An algorithm as functions of one state and of one transition."""
 
     name: str
+    """What agents and files call it."""
     numbers: Any
     """The NamedTuple type of its numbers; each has a default."""
     q: Callable[[Numbers, Outputs], jax.Array]
