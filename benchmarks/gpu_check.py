@@ -25,8 +25,9 @@ from qduet.deep import acting, adam, training
 from qduet.deep.acting import Turn
 from qduet.deep.adam import Rate, Slot
 from qduet.deep.agents import make_agent
+from qduet.deep.environments import make
 from qduet.deep.fused import kernels, network, scalars
-from qduet.minatar import GAMES, make, unpack
+from qduet.minatar import GAMES, unpack
 
 RUNS, BATCH, TURNS = 90, 32, 400
 TF32 = 2e-3
@@ -54,7 +55,7 @@ def checks() -> Iterator[tuple[str, float, float]]:
     for game in GAMES:
         yield f"{game}: turns that differ, of {TURNS}", turns_that_differ(game), 0
     for game in GAMES:
-        for name, error in convolution_errors(make(f"MinAtar/{game}-v1").num_channels):
+        for name, error in convolution_errors(make(f"MinAtar/{game}-v1").observation.shape[-1]):
             yield f"{game}: relative error of {name}", error, TF32
     yield from hidden_update_errors()
     yield "values that differ after slots", values_that_differ(), 0

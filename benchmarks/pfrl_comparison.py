@@ -34,11 +34,12 @@ from pfrl_rdq import SETTING, as_torch, load, make_rdq, stack
 
 from qduet.core import provenance
 from qduet.core.machine import cores
-from qduet.deep import agents, networks, training
-from qduet.deep.replay import Batch
+from qduet.deep import board, training
+from qduet.deep.algorithms import Transition
 from qduet.jobs import program
+from qduet.minatar import make
 
-ACTIONS = SETTING.env.actions
+ACTIONS = make(SETTING.env.name).actions
 """The minimal action set as indices of the full one, for both sides."""
 
 
@@ -119,21 +120,23 @@ def theirs(tuned: bool) -> list[Contender]:
 def check_same_work() -> None:
     """Loss and gradients of both sides on one batch of random transitions, with equal weights."""
     agent, random = SETTING.agent, np.random.default_rng(0)
-    shape = (agent.batch_size, 10, 10, SETTING.env.num_channels)
+    shape = (agent.batch_size, *SETTING.env.observation.shape)
     now, after = random.random((2, *shape)) < 0.2
     actions = random.integers(SETTING.env.num_actions, size=agent.batch_size)
     rewards = random.integers(2, size=agent.batch_size).astype(np.float32)
     ended = random.random(agent.batch_size) < 0.2
     params, target = (
-        networks.init(key, shape[-1], SETTING.env.num_actions, agent.init_scheme())
+        board.init(key, shape[-1], SETTING.env.num_actions, agent.init_scheme())
         for key in jax.random.split(jax.random.key(0))
     )
-    batch = Batch(now, jnp.asarray(actions), jnp.asarray(rewards), jnp.asarray(ended), after)
+    discounts = np.where(ended, 0.0, agent.discount).astype(np.float32)
+    taken = tuple(map(jnp.asarray, (actions, rewards, discounts)))
 
-    def loss(params: networks.Params) -> jax.Array:
-        apply = jax.vmap(networks.apply, (None, 0))
+    def loss(params: board.Params) -> jax.Array:
+        apply = jax.vmap(board.apply, (None, 0))
         values = apply(params, jnp.asarray(now)), apply(target, jnp.asarray(after))
-        return agents.loss(*values, agent.coefficients(), agent.discount, batch).total
+        transitions = Transition(values[0], None, None, values[1], *taken)
+        return jax.vmap(SETTING.algorithm.loss, (None, 0))(agent.numbers, transitions).total.mean()
 
     other = make_rdq(tuned=True)
     load(other.model, params)

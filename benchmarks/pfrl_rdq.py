@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from qduet.deep import networks
+from qduet.deep import board
 from qduet.deep.agents import make_agent
-from qduet.deep.training import Setting
-from qduet.minatar import make
+from qduet.deep.environments import make
+from qduet.deep.training import make_setting
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # PFRL still imports gym
@@ -17,7 +17,7 @@ with warnings.catch_warnings():
 from pfrl.action_value import DiscreteActionValue
 from pfrl.utils.batch_states import batch_states
 
-SETTING = Setting(make("MinAtar/Breakout-v1"), make_agent("rdq"))
+SETTING = make_setting(make("MinAtar/Breakout-v1"), make_agent("rdq"))
 """What both sides do."""
 
 
@@ -26,12 +26,12 @@ class Network(torch.nn.Module):
 
     def __init__(self, num_channels: int, num_actions: int):
         super().__init__()
-        features = networks.FILTERS * networks.SIDE**2
-        self.conv = torch.nn.Conv2d(num_channels, networks.FILTERS, networks.KERNEL)
-        self.v_hidden = torch.nn.Linear(features, networks.HIDDEN)
-        self.adv_hidden = torch.nn.Linear(features, networks.HIDDEN)
-        self.v = torch.nn.Linear(networks.HIDDEN, 1)
-        self.adv = torch.nn.Linear(networks.HIDDEN, num_actions)
+        features = board.FILTERS * board.SIDE**2
+        self.conv = torch.nn.Conv2d(num_channels, board.FILTERS, board.KERNEL)
+        self.v_hidden = torch.nn.Linear(features, board.HIDDEN)
+        self.adv_hidden = torch.nn.Linear(features, board.HIDDEN)
+        self.v = torch.nn.Linear(board.HIDDEN, 1)
+        self.adv = torch.nn.Linear(board.HIDDEN, num_actions)
         for layer in self.children():
             pfrl.initializers.init_lecun_normal(layer.weight)
             torch.nn.init.zeros_(layer.bias)
@@ -49,7 +49,7 @@ class Network(torch.nn.Module):
 class RDQ(pfrl.agents.DQN):
     """PFRL's DQN with RDQ's loss."""
 
-    beta = SETTING.agent.beta
+    beta = SETTING.agent.numbers.beta
 
     def _compute_loss(self, exp_batch: dict, errors_out: list | None = None) -> torch.Tensor:
         values = self.model(exp_batch["state"])
@@ -76,7 +76,7 @@ def make_rdq(tuned: bool) -> RDQ:
     If `tuned`, with a faster Adam and a faster way to make a batch than PFRL's examples have.
     """
     agent, env = SETTING.agent, SETTING.env
-    network = Network(env.num_channels, env.num_actions)
+    network = Network(env.observation.shape[-1], env.num_actions)
     optimizer = torch.optim.Adam(
         network.parameters(), lr=agent.learning_rate, eps=agent.adam_epsilon, fused=tuned
     )
@@ -102,16 +102,16 @@ def make_rdq(tuned: bool) -> RDQ:
     )
 
 
-def as_torch(params: networks.Params) -> dict[str, torch.Tensor]:
+def as_torch(params: board.Params) -> dict[str, torch.Tensor]:
     """Our weights under PyTorch's names and in its axis orders."""
-    channels = params.conv.w.shape[0] // networks.KERNEL**2
-    kernel = params.conv.w.reshape(networks.KERNEL, networks.KERNEL, channels, networks.FILTERS)
-    map_of = (networks.SIDE, networks.SIDE, networks.FILTERS, networks.HIDDEN)
+    channels = params.conv.w.shape[0] // board.KERNEL**2
+    kernel = params.conv.w.reshape(board.KERNEL, board.KERNEL, channels, board.FILTERS)
+    map_of = (board.SIDE, board.SIDE, board.FILTERS, board.HIDDEN)
     weights = {"conv.weight": kernel.transpose(3, 2, 0, 1), "conv.bias": params.conv.b}
     for name in ("v_hidden", "adv_hidden"):
         # ours flattens the map row by row with its filters inside, PyTorch filter by filter
         w = getattr(params, name).w.reshape(map_of).transpose(3, 2, 0, 1)
-        weights[f"{name}.weight"] = w.reshape(networks.HIDDEN, -1)
+        weights[f"{name}.weight"] = w.reshape(board.HIDDEN, -1)
         weights[f"{name}.bias"] = getattr(params, name).b
     for name in ("v", "adv"):
         weights[f"{name}.weight"] = getattr(params, name).w.T
@@ -119,6 +119,6 @@ def as_torch(params: networks.Params) -> dict[str, torch.Tensor]:
     return {name: torch.from_numpy(np.array(w)) for name, w in weights.items()}
 
 
-def load(network: Network, params: networks.Params) -> None:
+def load(network: Network, params: board.Params) -> None:
     """Gives PyTorch's network our weights."""
     network.load_state_dict(as_torch(params))

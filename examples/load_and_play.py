@@ -3,7 +3,7 @@
     python examples/load_and_play.py out/breakout/weights/rdq-0.safetensors
 
 `qduet train` and `qduet.jobs.train` write such files, whose metadata name the game and the agent.
-Nothing of qduet's networks is used here: `qduet.jobs.load_weights` with `qduet.deep.apply` would do
+Nothing of qduet's networks is used here: `values` of what `qduet.jobs.load_weights` gives would do
 the same in JAX. It needs Gymnasium: ``pip install -e '.[gym]'``.
 """
 

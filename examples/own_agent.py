@@ -14,7 +14,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 
-from qduet.deep import Agent, apply, q_values
+from qduet.deep import AV, Agent
 from qduet.jobs import Job, Progress, load_weights, train
 from qduet.minatar import make
 from qduet.results import runs
@@ -30,7 +30,7 @@ def show(progress: Progress) -> None:
 
 def main(out: Path, steps: int = 5_000, episodes: int = 100, **settings) -> jax.Array:
     """Trains two seeds, prints their returns, loads the weights; Q(s, ·) of a first board."""
-    agent = Agent("half_dueling", w=1.0, c=0.5, beta=0.0, **settings)
+    agent = Agent("half_dueling", "av", AV(w=1.0, c=0.5), **settings)
     job = Job(
         ENV,
         agents={agent.name: agent},
@@ -49,7 +49,7 @@ def main(out: Path, steps: int = 5_000, episodes: int = 100, **settings) -> jax.
     trained = load_weights(out / "weights" / f"{agent.name}-1.safetensors")
     env = make(trained.env_id)
     board = env.observe(env.reset(jnp.zeros(env.num_draws, jnp.uint32)))
-    q = q_values(apply(trained.params, board), trained.agent.coefficients())
+    q = trained.values(board)[1]
     print(f"seed 1 at the start of a game: Q = {q}")
     return q
 

@@ -3,8 +3,8 @@
     pip install optax
     python examples/rdq_loss.py
 
-All that qduet needs is V(s) and A(s, ·), from whatever network you have: `agents.loss` makes Q of
-them, takes the TD error against the target network's values, and adds the penalty. Here a small
+All that qduet needs is V(s) and A(s, ·), from whatever network you have: `losses.rdq_loss` makes Q
+of them, takes the TD error against the target network's values, and adds the penalty. Here a small
 network learns the action values of a random MDP from sampled transitions, and is compared with the
 exact ones.
 """
@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from qduet.deep import Batch, Outputs, loss, make_agent, q_values
+from qduet.losses import additive_readout, rdq_loss
 from qduet.tabular.mdp import garnet, optimum
 
 STATES, ACTIONS, UNITS = 12, 4, 64
@@ -24,25 +24,24 @@ DISCOUNT = 0.9
 def network(params, features):
     """A network of one's own: features [n] -> V(s) and A(s, ·)."""
     hidden = jax.nn.relu(params["hidden"] @ features + params["bias"])
-    return Outputs(v=params["v"] @ hidden, adv=params["adv"] @ hidden)
+    return params["v"] @ hidden, params["adv"] @ hidden
 
 
 # --- The ten lines -------------------------------------------------------------------------------
-agent = make_agent("rdq")  # make_agent("dueling_dqn"), make_agent("rdq", beta=1e-2), ...
-coefficients, optimiser = agent.coefficients(), optax.adam(3e-3)
+optimiser = optax.adam(3e-3)
 
 
-def batch_loss(params, target, batch):
-    """½ E[(R + γ max Q(S′) − Q(S, A))²] + β/2 E[V² + Σ A²]."""
-    outputs = jax.vmap(network, (None, 0))(params, batch.observations)
-    next_outputs = jax.vmap(network, (None, 0))(target, batch.next_observations)
-    return loss(outputs, next_outputs, coefficients, DISCOUNT, batch).total
+def loss(params, target, features, action, reward, next_features):
+    """½ (R + γ max Q(S′) − Q(S, A))² + β/2 (V² + Σ A²) of one transition, β = 10⁻³."""
+    now, after = network(params, features), network(target, next_features)
+    return rdq_loss(*now, action, reward, DISCOUNT, *after).loss  # dueling_loss: Dueling DQN
 
 
 @jax.jit
 def update(params, target, state, batch):
-    """One step of Adam."""
-    change, state = optimiser.update(jax.grad(batch_loss)(params, target, batch), state)
+    """One step of Adam on the mean loss of a batch."""
+    mean = lambda params: jax.vmap(loss, (None, None, 0, 0, 0, 0))(params, target, *batch).mean()
+    change, state = optimiser.update(jax.grad(mean)(params), state)
     return optax.apply_updates(params, change), state
 
 
@@ -73,12 +72,12 @@ def main(updates: int = 1_500) -> float:
         s, a = rng.integers(STATES, size=64), rng.integers(ACTIONS, size=64)
         s2 = mdp.p[s, a].argmax(axis=1)
         rewards = mdp.reward[s, a, s2].astype(np.float32)
-        batch = Batch(features[s], a, rewards, np.zeros(64, bool), features[s2])
+        batch = features[s], a, rewards, features[s2]
         params, state = update(params, target, state, batch)
-    q = jax.vmap(lambda x: q_values(network(params, x), coefficients))(features)
+    q = jax.vmap(lambda x: additive_readout(*network(params, x)))(features)
     exact = optimum(mdp).q
     error = float(np.abs(q - exact).max())
-    print(f"{agent.name}: Q is up to {exact.max():.2f}, the largest error {error:.2f}")
+    print(f"rdq: Q is up to {exact.max():.2f}, the largest error {error:.2f}")
     return error
 
 

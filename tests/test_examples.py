@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from examples_by_path import ROOT, example
 
-from qduet.deep import agents, networks
+from qduet.deep import board
 from qduet.deep.agents import make_agent
+from qduet.deep.algorithms import AV
 from qduet.jobs import devices, weights
 from qduet.minatar import make
 from qduet.tabular.experience import draw_seed
@@ -106,10 +107,10 @@ def test_own_agent_trains_and_its_weights_give_its_values(tmp_path, capsys, monk
     told = f"mean returns {ends[0]:.2f}, {ends[1]:.2f}; 95 % interval {mean:.2f} ± {half:.2f}"
     assert lines[-2].endswith(told)
     found = weights.load(out / "weights" / "half_dueling-1.safetensors")
-    assert (found.agent.w, found.agent.c, found.agent.beta) == (1, 0.5, 0)
+    assert found.agent.numbers == AV(w=1, c=0.5, beta=0)
     env = make("MinAtar/Breakout-v1")
-    board = env.observe(env.reset(np.zeros(env.num_draws, np.uint32)))
-    values = networks.apply(found.params, board)
+    seen = env.observe(env.reset(np.zeros(env.num_draws, np.uint32)))
+    values = board.apply(found.params, seen)
     want = float(values.v) + values.adv - np.mean(values.adv) / 2
     np.testing.assert_allclose(q, want, rtol=1e-5)
 
@@ -129,11 +130,9 @@ def test_plain_numpy_plays_with_a_weights_file(name, tmp_path, capsys):
     pytest.importorskip("gymnasium", reason="gymnasium is not installed")
     plain = example("load_and_play")
     env, agent = make("MinAtar/Breakout-v1"), make_agent(name, protocol="reference")
-    params = networks.init(jax.random.key(1), env.num_channels, env.num_actions)
-    weights.save(
-        tmp_path / "w.safetensors",
-        weights.Weights(params, agent, "MinAtar/Breakout-v1", name, 1, 2_000),
-    )
+    params = board.init(jax.random.key(1), env.num_channels, env.num_actions)
+    trained = weights.Weights(params, agent, "MinAtar/Breakout-v1", name, 1, 2_000)
+    weights.save(tmp_path / "w.safetensors", trained)
     rewards = plain.main(tmp_path / "w.safetensors", seed=3, frames=30)
     assert (
         f"MinAtar/Breakout-v1, {name}: {sum(rewards):g} in {len(rewards)}"
@@ -142,10 +141,8 @@ def test_plain_numpy_plays_with_a_weights_file(name, tmp_path, capsys):
     # The network of the library says the same of an observation.
     arrays, _ = plain.load(tmp_path / "w.safetensors")
     observation = np.random.default_rng(0).random((10, 10, 4)) < 0.2
-    coefficients = agent.coefficients()
-    values = networks.apply(params, observation)
-    found = plain.q_values(arrays, {"w": agent.w, "c": agent.c}, observation)
-    np.testing.assert_allclose(found, agents.q_values(values, coefficients), atol=1e-5)
+    found = plain.q_values(arrays, agent.fields(), observation)
+    np.testing.assert_allclose(found, trained.values(observation)[1], atol=1e-5)
 
 
 def test_the_rdq_loss_in_code_of_ones_own_finds_the_exact_values(capsys):

@@ -1,6 +1,5 @@
 """Arguments of ``qduet train``, and what it says when something is missing; nothing is trained."""
 
-import dataclasses
 import sys
 import types
 
@@ -58,7 +57,7 @@ def test_seeds_are_a_number_a_range_or_a_list(text, seeds):
 def test_an_ablation_changes_one_setting_at_a_time():
     job = job_of("dqn", "rdq", GAME, "--protocol", "reference", "--ablate")
     reference = {name: make_agent(name, protocol="reference") for name in ("dqn", "rdq")}
-    change = lambda name, **setting: dataclasses.replace(reference[name], **setting)
+    change = lambda name, **setting: reference[name].replace(**setting)
     assert dict(job.agents) == {
         "dqn-hold": change("dqn", epsilon_hold_steps=1_000),
         "dqn-init": change("dqn", initialisation="lecun"),
@@ -72,7 +71,7 @@ def test_an_ablation_changes_one_setting_at_a_time():
 def test_several_betas_make_several_agents():
     job = job_of("dqn", "rdq", GAME, "--beta", "1e-2", "0.1")
     assert [label for label, _ in job.agents] == ["dqn", "rdq-beta-0.01", "rdq-beta-0.1"]
-    assert [agent.beta for _, agent in job.agents] == [0, 0.01, 0.1]
+    assert [agent.numbers.beta for _, agent in job.agents] == [0, 0.01, 0.1]
     (one,) = job_of("rdq", GAME, "--beta", "1.5").agents
     assert one == ("rdq-beta-1.5", make_agent("rdq", beta=1.5))
     assert job_of("rdq", GAME, "--beta", "1e-3").agents == (("rdq", make_agent("rdq")),)
@@ -103,8 +102,14 @@ def test_switches_override_the_protocol():
         (["rdq", *SHORT, "--beta", "inf"], "'inf' is not a number in [0, inf)"),
         (["rdq", *SHORT, "--beta", "-0.1"], "'-0.1' is not a number in [0, inf)"),
         (["dqn", *SHORT, "--beta", "0.1"], "--beta is of rdq"),
-        (["rdq", *SHORT, "--ablate", "--beta", "0.1"], "leave out --beta"),
-        (["dqn", *SHORT, "--ablate", "--epsilon-hold", "5"], "leave out --beta"),
+        (
+            ["rdq", *SHORT, "--ablate", "--beta", "0.1"],
+            "leave out the other settings of the agents",
+        ),
+        (
+            ["dqn", *SHORT, "--ablate", "--epsilon-hold", "5"],
+            "leave out the other settings of the agents",
+        ),
         (["rdq", GAME, "--steps", "2500", "--out", "x"], "train: steps must be a multiple"),
         (["rdq", GAME, "--steps", "500", "--out", "x"], "train: steps must be at least 1000"),
         (["rdq", GAME, "--steps", "1500000", "--out", "x"], "multiple of 1,000,000"),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from qduet.cli import main
-from qduet.deep import networks
+from qduet.deep import board
 from qduet.deep.agents import make_agent
 from qduet.jobs import recording_file, weights
 from qduet.jobs.weights import Weights
@@ -24,7 +24,7 @@ LABELS = ("dqn", "rdq")
 def untrained(label, seed):
     env, agent = make(ENV), make_agent(label)
     key = jax.random.key(seed)
-    params = networks.init(key, env.num_channels, env.num_actions)
+    params = board.init(key, env.num_channels, env.num_actions)
     return Weights(params, agent, ENV, label, seed, 1_000)
 
 

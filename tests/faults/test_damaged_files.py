@@ -13,7 +13,7 @@ from qduet.core import tensors
 from qduet.core.errors import InputError
 from qduet.core.files import check_settings, write_json
 from qduet.core.reading import read_json
-from qduet.deep import networks
+from qduet.deep import board
 from qduet.deep.agents import make_agent
 from qduet.jobs import recording, recording_file, weights
 from qduet.results import runs
@@ -21,7 +21,7 @@ from qduet.show import chart
 from qduet.show.report import experiments
 
 TRAINED = weights.Weights(
-    networks.init(jax.random.key(0), 4, 3), make_agent("rdq"), "MinAtar/Breakout-v1", "rdq", 0, 100
+    board.init(jax.random.key(0), 4, 3), make_agent("rdq"), "MinAtar/Breakout-v1", "rdq", 0, 100
 )
 
 

@@ -1,6 +1,5 @@
 """Directories of jobs after kills, losses and hostile files: nothing is lost, one is at work."""
 
-import dataclasses
 import errno
 import os
 import shutil
@@ -21,7 +20,7 @@ SMALL = {"capacity": 200, "learn_from": 100, "sync_every": 100}
 
 
 def small(agent="rdq", **settings):
-    agents = {agent: dataclasses.replace(AGENTS[agent], **SMALL)}
+    agents = {agent: AGENTS[agent].replace(**SMALL)}
     return Job("MinAtar/Breakout-v1", agents, (0,), 200, 200, 2, **settings)
 
 

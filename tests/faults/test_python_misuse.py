@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from qduet import InputError, make_agent
-from qduet.deep import AGENTS, Batch, Outputs, loss
+from qduet.losses import rdq_loss
 from qduet.minatar import Environment, StepResult, make, register
 from qduet.tabular import (
     RULES,
@@ -132,11 +132,10 @@ def test_an_action_that_a_game_does_not_have():
     refuses(lambda: env.step(env.reset(draws), 3, draws), "3", "0 noop, 1 left, 2 right")
 
 
-def test_an_action_that_a_batch_does_not_have():
+def test_an_action_that_a_transition_does_not_have():
     """Its Q would have been 0."""
-    outputs = Outputs(jnp.zeros(2), jnp.zeros((2, 3)))
-    batch = Batch(None, jnp.array([0, 3]), jnp.zeros(2), jnp.zeros(2, bool), None)
-    refuses(lambda: loss(outputs, outputs, AGENTS["rdq"].coefficients(), 0.99, batch), "0 to 2")
+    v, adv = jnp.float32(0), jnp.zeros(3)
+    refuses(lambda: rdq_loss(v, adv, 3, 1.0, 0.99, v, adv), "0 to 2")
 
 
 def test_a_setting_that_no_agent_has():

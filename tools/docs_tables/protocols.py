@@ -8,7 +8,6 @@ where it makes a difference and no remainder is seen. Differences are of mean re
 interval, p-values Holm-corrected.
 """
 
-import dataclasses
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -18,7 +17,7 @@ import numpy as np
 
 from docs_tables.cells import NOT_YET
 from qduet.core.tables import Table
-from qduet.deep.agents import PROTOCOLS, make_agent
+from qduet.deep.agents import PROTOCOLS, completed, make_agent
 from qduet.paper.agreement import Cell, holm_among, measure
 from qduet.paper.claims import signed
 from qduet.results import published
@@ -97,8 +96,9 @@ def _shift(base: Runs, runs: Runs, settings: Mapping[str, Any], paper: Runs | No
 
 def changes(settings: Mapping[str, Any]) -> str:
     """The settings of an agent that are not those of ``protocol=reference``."""
-    reference = dataclasses.asdict(make_agent(settings["name"], protocol="reference"))
-    changed = {key: settings[key] for key, value in reference.items() if settings[key] != value}
+    reference = make_agent(settings["name"], protocol="reference").fields()
+    own = completed(settings)
+    changed = {key: own[key] for key, value in reference.items() if own[key] != value}
     if changed and changed == {k: v for k, v in PROTOCOLS["paper"].items() if k in changed}:
         return ", ".join(WORDS.get(key, key) for key in changed)
     return ", ".join(f"{key} = {value}" for key, value in changed.items()) or "nothing"

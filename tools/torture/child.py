@@ -57,7 +57,7 @@ class Plan(NamedTuple):
 def tiny() -> None:
     """Makes jobs and figures so small that a command takes a second."""
     for name, agent in agents.AGENTS.items():
-        agents.AGENTS[name] = dataclasses.replace(agent, **SMALL)
+        agents.AGENTS[name] = agent.replace(**SMALL)
     trainer.CALL_SECONDS = 0.0  # a call of the compiled program is one block
     known = qduet.cli.reproduce.FIGURES
     for name, figure in known.items():

@@ -6,7 +6,6 @@ temporary file left behind, more than 2 GB of memory for a tiny file.
 """
 
 import csv
-import dataclasses
 import hashlib
 import json
 import multiprocessing

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from qduet.deep import networks
+from qduet.deep import board
 from qduet.deep.agents import make_agent
 from qduet.jobs import recording_file
 from qduet.jobs.recording import record
@@ -21,7 +21,7 @@ NASTY = "<script>document.title='gone'</script></script><img src=x onerror=alert
 
 def recorded(env_id, name, label, **options):
     env, agent = make(env_id), make_agent(name)
-    params = networks.init(jax.random.key(0), env.num_channels, env.num_actions)
+    params = board.init(jax.random.key(0), env.num_channels, env.num_actions)
     weights = Weights(params, agent, env_id, label, 2, 5_000)
     return record(weights, **options)
 

@@ -12,7 +12,7 @@ import planted
 import planted_cells
 import pytest
 
-from qduet.deep import networks
+from qduet.deep import board
 from qduet.deep.agents import make_agent
 from qduet.jobs import recording_file
 from qduet.jobs.recording import record
@@ -41,7 +41,7 @@ def report(tmp_path_factory):
     (root / "figure4.json").write_text(json.dumps({"panels": [PANEL]}))
     (root / "theory.json").write_text(json.dumps(THEORY))
     env, agent = make("MinAtar/Breakout-v1"), make_agent("rdq")
-    params = networks.init(jax.random.key(0), env.num_channels, env.num_actions)
+    params = board.init(jax.random.key(0), env.num_channels, env.num_actions)
     weights = Weights(params, agent, env.name, NASTY, 2, 5_000)
     recording_file.write(root / "b-episode0.json", record(weights, frames=30, epsilon=0.5))
     path = root / "report.html"
