@@ -40,7 +40,7 @@ AGENTS = {
 SPARE_COLOURS = ("#000000", "#8C564B", "#7F7F00", "#5E3C99", "#A6611A")
 """For names the project does not know, such as a reader's own rule."""
 
-VARIANT_COLOURS = ("#AA4499", "#4477AA", "#CC6677", "#997700", "#228833")
+VARIANT_COLOURS = ("#0055FF", "#999944", "#556688", "#0099EE", "#227755")
 """For variants of an agent; none has an agent's own colour."""
 
 ON_WHITE = {
