@@ -128,7 +128,8 @@ def _deep(found: Found, groups: Groups, problems: list[str]) -> Section:
     if found.of_the_paper and not any(map(deep.is_figure6, groups.values())):
         parts.insert(0, deep.show_published("published"))
     lead = (
-        "DQN, Dueling DQN and RDQ are one family, Q = w·V + A − c·mean(A) with a penalty β; each "
+        "DQN, Dueling DQN and RDQ read Q = w·V + A − c·mean(A) off one network, RDQ with a "
+        "penalty β; DQV, DQV-Max and BC-QVMAX learn Q and V side by side. Each "
         "seed is a run of its own."
     )
     if not groups:
