@@ -34,7 +34,9 @@ MOST_MEMORY = 2 * 2**30
 
 FAULTS = ("traceback", "hang", "refusal", "wrong number", "lost bytes", "left behind", "memory")
 
-_PROGRESS = re.compile(r"step \d|figure\d+ done|qduet report: left out: |\d+ of \d+ devices in use")
+_PROGRESS = re.compile(
+    r"step \d|figure\d+ done|qduet report: left out: |\d+ of \d+ devices in use|\S+ still explores"
+)
 _TIMES = ("elapsed_seconds", "frames_per_second")
 _NUMBER = re.compile(r"\d*\.?\d+(?:[eE][-+]?\d+)?")
 
