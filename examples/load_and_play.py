@@ -26,14 +26,17 @@ def load(path: Path):
 
 
 def q_values(x, agent, observation):
-    """Q(s, ·) of an observation bool[10, 10, C]: a convolution, two streams, w V + A − c mean A."""
+    """Q(s, ·) of an observation bool[10, 10, C]: a convolution, two streams, w V + A − c mean A.
+
+    Agents of the QV family have no c, and w = 0: their second stream is Q itself.
+    """
     relu = lambda z: np.maximum(z, 0)
     windows = sliding_window_view(observation, (3, 3), axis=(0, 1))  # [8, 8, C, 3, 3]
     patches = windows.transpose(0, 1, 3, 4, 2).reshape(64, -1).astype(np.float32)
     features = relu(patches @ x["conv.w"] + x["conv.b"]).reshape(-1)
     v = relu(features @ x["v_hidden.w"] + x["v_hidden.b"]) @ x["v.w"] + x["v.b"]
     adv = relu(features @ x["adv_hidden.w"] + x["adv_hidden.b"]) @ x["adv.w"] + x["adv.b"]
-    return agent["w"] * v + adv - agent["c"] * adv.mean()
+    return agent["w"] * v + adv - agent.get("c", 0.0) * adv.mean()
 
 
 def main(path: Path, seed: int = 0, epsilon: float = 0.01, frames: int = 5_000) -> list[float]:

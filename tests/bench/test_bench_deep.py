@@ -21,7 +21,7 @@ def test_traffic_is_counted_from_the_weights():
     """Breakout: 36×16+16, twice 1024×128+128, 128+1 for V, 128×3+3 for A; 4 bytes each."""
     conv, hidden, v, adv = 592, 131_200, 129, 387
     weights, acting = conv + 2 * hidden + v + adv, conv + hidden + adv
-    shapes = program.build(deep.job("Breakout", 2, 1)).shapes.params
+    shapes = program.build(deep.job("Breakout", 2, 1)).shapes[0].params
     assert deep.traffic(shapes) == 2 * 4 * (9 * weights + 4 * acting)
 
 

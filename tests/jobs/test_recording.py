@@ -16,7 +16,7 @@ from qduet.core.files import to_json
 from qduet.core.reading import checksum
 from qduet.deep import board
 from qduet.deep.agents import make_agent
-from qduet.jobs import recording_file
+from qduet.jobs import recording, recording_file
 from qduet.jobs.recording import Recording, record
 from qduet.jobs.weights import Weights
 from qduet.minatar import make, seeded_game, unpack
@@ -101,6 +101,26 @@ def test_the_seed_decides_the_episode_and_frames_only_cut_it(weights, played):
     np.testing.assert_array_equal(short.episode.target, played.episode.target[:9])
     with pytest.raises(InputError, match="frames must be from 1 to"):
         record(weights, frames=0)
+
+
+def test_one_program_serves_agents_that_differ_in_numbers(weights, played):
+    before = recording._play._cache_size()
+    record(weights._replace(agent=make_agent("rdq", beta=0.5)), frames=9, epsilon=0.3)
+    assert recording._play._cache_size() == before
+
+
+def test_advantages_of_the_qv_family_are_q_less_v(weights):
+    """Its second output is Q; the target is by the same rule as for all agents."""
+    agent = make_agent("dqv_max", protocol="paper")
+    steps = record(weights._replace(agent=agent), episode_seed=4, frames=9).episode
+    seen = unpack(jnp.asarray(steps.observations[5]), make(weights.env_id).num_channels)
+    outputs, q = weights._replace(agent=agent).values(seen)
+    np.testing.assert_allclose(q, outputs.adv)
+    np.testing.assert_allclose(steps.q[5], q, atol=1e-5)
+    np.testing.assert_allclose(steps.v[5], outputs.v, atol=1e-5)
+    np.testing.assert_allclose(steps.adv, steps.q - steps.v[:, None], atol=1e-6)
+    targets = steps.reward[:-1] + 0.99 * steps.q[1:].max(axis=1)
+    np.testing.assert_allclose(steps.target[:-1], targets, atol=1e-5)
 
 
 def test_a_file_gives_back_what_was_written(played, tmp_path):

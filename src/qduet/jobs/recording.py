@@ -14,7 +14,6 @@ If `frames` cut the episode short, `ended` is False, and G_t sums the recorded r
 """
 
 import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -24,7 +23,9 @@ import numpy as np
 from qduet.core.errors import InputError
 from qduet.deep import acting, environments
 from qduet.deep.agents import Agent
+from qduet.deep.algorithms import Algorithm, Numbers, algorithm_of
 from qduet.deep.layers import Outputs
+from qduet.deep.networks import Network, make_network
 from qduet.jobs.weights import Weights
 from qduet.minatar import Environment, make, seeded_game
 
@@ -52,7 +53,7 @@ class Steps(NamedTuple):
     v: np.ndarray
     """float32[T]: V(s_t), as the network gives it."""
     adv: np.ndarray
-    """float32[T, |A|]: A(s_t, ·), as the network gives it; in the QV family Q − V."""
+    """float32[T, |A|]: A(s_t, ·), as the network gives it in AV-learning; in all else Q − V."""
     q: np.ndarray
     """float32[T, |A|]: Q(s_t, ·), the agent's read-out."""
     target: np.ndarray
@@ -91,25 +92,28 @@ class Recording(NamedTuple):
         return total.item()
 
 
-ValuesOf = Callable[[Any, jax.Array], tuple[Outputs, jax.Array]]
-"""params, observation -> V and A, and Q"""
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+@functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _play(
     env: Environment,
-    values_of: ValuesOf,
+    network: Network,
+    algorithm: Algorithm,
     epsilon: float,
     params: Any,
+    numbers: Numbers,
     key: jax.Array,
     state: Any,
     start: jax.Array,
 ) -> tuple[Any, dict[str, jax.Array]]:
     """`CHUNK` steps from step `start` on: the last state, and arrays ``[CHUNK, ...]`` by name."""
 
+    def values(state: Any) -> tuple[Outputs, jax.Array]:
+        outputs = network.apply(params, env.observe(state).astype(jnp.float32))
+        q = algorithm.q(numbers, outputs)
+        return outputs if algorithm.name == "av" else Outputs(outputs.v, q - outputs.v), q
+
     def step(state: Any, number: jax.Array) -> tuple[Any, dict[str, jax.Array]]:
         words = jax.random.bits(jax.random.fold_in(key, number), (env.num_draws + 2,), jnp.uint32)
-        outputs, q = values_of(params, env.observe(state))
+        outputs, q = values(state)
         action, random = acting.choose(q, epsilon, words)
         after, reward, ended = env.step(state, action, words[2:])
         return after, {
@@ -122,7 +126,7 @@ def _play(
             "adv": outputs.adv,
             "q": q,
             "next_observation": env.pack(after),
-            "next_q": values_of(params, env.observe(after))[1],
+            "next_q": values(after)[1],
             "ended": ended,
         }
 
@@ -134,18 +138,14 @@ def _episode(
 ) -> dict[str, np.ndarray]:
     """The steps until the end of the episode, `frames` at most: arrays ``[T, ...]`` by name."""
     key_start, key_play = jax.random.split(key)
-
-    def values_of(params: Any, observation: jax.Array) -> tuple[Outputs, jax.Array]:
-        outputs, q = weights._replace(params=params).values(observation)
-        return (
-            outputs if weights.agent.algorithm == "av" else Outputs(outputs.v, q - outputs.v)
-        ), q
-
+    agent = weights.agent
+    network = make_network(agent.network, environments.make(weights.env_id))
+    of = env, network, algorithm_of(agent.algorithm), epsilon, weights.params
+    numbers = jax.tree.map(jnp.float32, agent.numbers)
     state = jax.jit(env.reset)(jax.random.bits(key_start, (env.num_draws,), jnp.uint32))
     chunks: list[dict[str, np.ndarray]] = []
     for start in range(0, frames, CHUNK):
-        now = weights.params, key_play, state, jnp.int32(start)
-        state, steps = _play(env, values_of, epsilon, *now)
+        state, steps = _play(*of, numbers, key_play, state, jnp.int32(start))
         chunks.append(jax.tree.map(np.asarray, steps))
         if chunks[-1]["ended"].any():
             break
