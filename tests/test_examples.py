@@ -1,4 +1,5 @@
 import csv
+import json
 import re
 
 import jax
@@ -6,7 +7,8 @@ import numpy as np
 import pytest
 from examples_by_path import ROOT, example
 
-from qduet.deep import board
+from qduet.cli import main
+from qduet.deep import Outputs, Transition, board
 from qduet.deep.agents import make_agent
 from qduet.deep.algorithms import AV
 from qduet.jobs import devices, weights
@@ -115,6 +117,41 @@ def test_own_agent_trains_and_its_weights_give_its_values(tmp_path, capsys, monk
     np.testing.assert_allclose(q, want, rtol=1e-5)
 
 
+def test_own_algorithm_is_munchausen_dqn_and_trains_by_its_name(tmp_path, monkeypatch, capsys):
+    """The loss against the equation of its docstring, in NumPy; then the command."""
+    own = example("own_algorithm")
+    q, target, next_target = np.array([[0.1, -0.2, 0.3], [0.2, 0.0, -0.1], [0.5, 0.4, -0.3]])
+    numbers = own.Munchausen(tau=0.5, alpha=0.9, lowest=-0.4)
+    softmax = lambda x: np.exp(x) / np.exp(x).sum()
+    pi, next_pi = softmax(target / 0.5), softmax(next_target / 0.5)
+    soft = (next_pi * (next_target - 0.5 * np.log(next_pi))).sum()
+    for action in range(3):
+        y = 1 + 0.9 * max(0.5 * np.log(pi[action]), -0.4) + 0.8 * soft
+        outputs = [Outputs(0.0, x) for x in (q, target, q, next_target)]
+        found = own.loss(numbers, Transition(*outputs, action, 1.0, 0.8))
+        np.testing.assert_allclose(found.td_error, y - q[action], rtol=1e-5)
+        np.testing.assert_allclose(found.total, (y - q[action]) ** 2 / 2, rtol=1e-5)
+    monkeypatch.chdir(ROOT / "examples")
+    monkeypatch.setattr(devices, "keep_compiled", lambda: None)
+    job = "train munchausen MinAtar/Breakout-v1 --set tau=0.1 --steps 200 --learn-from 100"
+    job += " --target-every 100 --replay 400 --batch-size 16 --episodes 2 --json --out"
+    assert main(["--import", "own_algorithm", *job.split(), str(tmp_path / "out")]) == 0
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert config["agents"][0]["tau"] == 0.1
+    assert "algorithm munchausen" in config["agent_programs"]
+
+
+def test_gymnax_cartpole_trains_and_compares(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(devices, "keep_compiled", lambda: None)
+    small = {"capacity": 400, "learn_from": 100, "sync_every": 100}
+    returns = example("gymnax_cartpole").main(tmp_path / "out", steps=200, episodes=3, **small)
+    assert len(returns) == 4
+    assert all(8 <= x <= 500 for x in returns)  # an episode that fails at once has 8 steps
+    difference = (returns[0] + returns[1] - returns[2] - returns[3]) / 2
+    told = re.search("rdq − double_dqn: ([-−0-9.]+) ±", capsys.readouterr().out)[1]
+    assert float(told.replace("−", "-")) == pytest.approx(difference, abs=0.01)
+
+
 def test_own_game_is_learned(tmp_path, capsys):
     """Of 1,000 returns of ±1 the mean is known to ±0.03."""
     after = example("own_game").main(tmp_path / "out", steps=10_000)
@@ -125,7 +162,7 @@ def test_own_game_is_learned(tmp_path, capsys):
     assert after > 0.3
 
 
-@pytest.mark.parametrize("name", ["dqn", "dueling_dqn", "rdq"])
+@pytest.mark.parametrize("name", ["dqn", "dueling_dqn", "rdq", "dqv_max"])
 def test_plain_numpy_plays_with_a_weights_file(name, tmp_path, capsys):
     pytest.importorskip("gymnasium", reason="gymnasium is not installed")
     plain = example("load_and_play")

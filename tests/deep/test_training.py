@@ -8,7 +8,7 @@ import pytest
 
 from qduet.deep import acting, board, replay, training
 from qduet.deep.adam import Moments
-from qduet.deep.agents import make_agent
+from qduet.deep.agents import AGENTS, make_agent
 from qduet.deep.algorithms import AV, Transition, algorithm_of
 from qduet.deep.environments import make
 from qduet.deep.layers import Outputs
@@ -119,28 +119,41 @@ def test_an_update_is_optax_adam_on_the_same_gradient(warm):
         run = after
 
 
-@pytest.mark.parametrize("protocol", ["paper", "reference"])
-@pytest.mark.parametrize("name", ["dqn", "dueling_dqn", "rdq"])
-def test_the_gradient_is_autodiffs_through_the_network(warm, name, protocol):
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *((name, {}) for name in AGENTS),
+        *((name, {"protocol": "reference"}) for name in ("dqn", "dueling_dqn", "rdq")),
+        ("bc_qvmax_double", {"w": 0.5, "maximum": 0.5}),
+    ],
+    ids=str,
+)
+def test_the_gradient_is_autodiffs_through_the_network(warm, name, options):
     """From zero averages m becomes a tenth of the gradient, which JAX finds from the loss alone."""
-    agent = make_agent(name, protocol=protocol, capacity=400, discount=0.9)
+    agent = make_agent(name, capacity=400, discount=0.9, **options)
     hyper, run = training.hyper(agent), run_of(warm[1], 0)
-    shake = lambda x: x + 0.01 * jax.random.normal(jax.random.key(0), x.shape)
+    shake = lambda x: x + 0.05 * jax.random.normal(jax.random.key(0), x.shape)
     run = run._replace(target=jax.tree.map(shake, run.params))
     words = jax.random.bits(jax.random.key(5), (32,))
     learn = functools.partial(training.learn, training.make_setting(SETTING.env, agent))
     after, losses = jax.jit(learn)(hyper, run, jnp.int32(1000), words)
     batch = replay.sample(run.replay, jnp.int32(1000), words, discount=0.9)
-    loss_of_one = algorithm_of(agent.algorithm).loss
+    algorithm = algorithm_of(agent.algorithm)
+    outputs = lambda p, packed: jax.vmap(lambda x: board.apply(p, unpack(x, 4)))(packed)
+    here, there = batch.observations, batch.next_observations
 
-    def loss(params):
-        outputs = lambda p, packed: jax.vmap(lambda x: board.apply(p, unpack(x, 4)))(packed)
-        there = outputs(run.target, batch.next_observations)
-        here = outputs(params, batch.observations)
-        taken = batch.actions, batch.rewards, batch.discounts
-        transitions = Transition(here, None, None, there, *taken)
-        return jax.vmap(loss_of_one, (None, 0))(hyper.numbers, transitions).total.mean()
+    def losses_of(params, loss_of_one):
+        transitions = Transition(
+            outputs(params, here),
+            outputs(run.target, here),
+            outputs(run.params, there),
+            outputs(run.target, there),
+            *(batch.actions, batch.rewards, batch.discounts),
+        )
+        return jax.vmap(loss_of_one, (None, 0))(hyper.numbers, transitions).total
 
+    forms = algorithm.loss, algorithm.double_loss
+    loss = lambda params: losses_of(params, forms[agent.double]).mean()
     value, gradient = jax.value_and_grad(loss)(run.params)
     if agent.has_shared_bias():
         b = jnp.full(3, gradient.adv.b.sum())
@@ -149,6 +162,9 @@ def test_the_gradient_is_autodiffs_through_the_network(warm, name, protocol):
     for m, g in zip(jax.tree.leaves(after.optimiser.m), jax.tree.leaves(gradient), strict=True):
         np.testing.assert_allclose(10 * m, g, rtol=1e-4, atol=1e-6)
     assert float(jnp.abs(gradient.conv.w).max()) > 1e-4
+    if agent.double:  # on this batch the two forms are not the same
+        single, double = (losses_of(run.params, form) for form in forms)
+        assert float(jnp.abs(single - double).max()) > 1e-3
 
 
 def test_the_update_descends_the_loss_of_its_batch(warm):

@@ -33,7 +33,12 @@ def run(args: argparse.Namespace) -> int:
     Table("agents", ("agent", "algorithm", "numbers", "other settings"), rows).show()
     for name, algorithm in ALGORITHMS.items():
         print(f"\n{name}: {algorithm.equations or 'of your own'}".replace(";  ", "\n    "))
-    print("\nV⁻ and Q⁻ are the target network's; qduet train --help lists what can be set.")
+    print(
+        "\ndouble: max Q⁻(s, ·) becomes Q⁻(s, argmax Q(s, ·)). V⁻ and Q⁻ are the target network's."
+    )
+    skipped = {"name", "algorithm", *AGENTS["dqn"].numbers._fields}
+    shared = [f"{k} = {x}" for k, x in AGENTS["dqn"].fields().items() if k not in skipped]
+    print(f"\nall others: {', '.join(shared)}; qduet train --help says how to set them")
     return 0
 
 

@@ -19,7 +19,7 @@ from qduet.deep.environments import canonical_id
 from qduet.deep.training import hyper
 from qduet.jobs import devices
 from qduet.jobs.job import Job
-from qduet.jobs.program import dividing
+from qduet.jobs.program import dividing, groups
 from qduet.jobs.stopping import DEADLINE
 from qduet.jobs.trainer import Progress, TrainingResult, train
 
@@ -165,7 +165,10 @@ def make_job(args: argparse.Namespace) -> Job:
         if number not in known:
             raise unknown_name("number of these agents", number, known)
     if args.beta and not any(map(_is_penalised, args.agents)):
-        raise InputError("--beta is of rdq alone; give rdq among the agents, or leave it out")
+        raise InputError(
+            "--beta is for agents with a penalty, such as rdq, and none is given; --set beta=… "
+            "gives one to any"
+        )
     return Job(
         canonical_id(args.env),
         tuple(agents),
@@ -250,10 +253,11 @@ def run(args: argparse.Namespace) -> int:
     if args.out is None:
         raise InputError("--out DIR is missing: where to put the results")
     chosen = devices.choose(args.device)
-    used = len(dividing(chosen, len(job.members)))
-    if used < len(chosen):
-        share = f"{used} of {len(chosen)} devices in use"
-        print(f"{share}: as many as divide {len(job.members)} runs evenly", file=sys.stderr)
+    for group in groups(job.members):
+        used = len(dividing(chosen, len(group)))
+        if used < len(chosen):
+            share = f"{used} of {len(chosen)} devices in use"
+            print(f"{share}: as many as divide {len(group)} runs evenly", file=sys.stderr)
     with tracker(job, args.tensorboard, args.wandb) as track, Display(job) as show:
         warned = False
 

@@ -58,7 +58,7 @@ class Agent:
     numbers: Any
     """The algorithm's numbers: ``AV(w=1.0, beta=1e-3)``."""
     double: bool = False
-    """Whether the best action at S' is chosen by the online network."""
+    """Whether the best action is chosen by the online network and valued by the target network."""
     n_step: int = 1
     """Rewards that are summed before a target bootstraps."""
     network: str = "auto"
@@ -109,8 +109,18 @@ class Agent:
         object.__setattr__(self, "numbers", numbers)
         if getattr(numbers, "beta", 0.0) < 0:
             raise InputError(f"beta must be ≥ 0; it is {numbers.beta}")
+        if taken := {*numbers._fields} & {*_SETTINGS, "label"}:
+            raise InputError(
+                f"algorithm {self.algorithm}: '{min(taken)}' is a setting of every agent; choose "
+                "another name for the number"
+            )
         if self.double and algorithm.double_loss is None:
             raise InputError(f"algorithm {self.algorithm} has no double form")
+        if self.double and self.algorithm == "qv" and not numbers.maximum:
+            raise InputError(
+                f"{self.name} has no double form: it bootstraps from no maximum (BC-QVMAX's is "
+                "bc_qvmax_double)"
+            )
         if self.initialisation not in INITIALISATIONS:
             raise unknown_name("initialisation", self.initialisation, INITIALISATIONS)
         for name, low, high in _RANGES:
@@ -193,12 +203,16 @@ def register_agent(agent: Agent) -> None:
 
 
 def make_agent(name: str, *, protocol: str = "paper", **options: Any) -> Agent:
-    """The agent `name` with a protocol's settings, which `options` override."""
+    """The agent `name` with a protocol's settings, which `options` override.
+
+    An agent of one's own keeps the settings it was registered with under the default protocol.
+    """
     if name not in AGENTS:
         raise unknown_name("agent", name, AGENTS)
     if protocol not in PROTOCOLS:
         raise unknown_name("protocol", protocol, PROTOCOLS)
-    return AGENTS[name].replace(**PROTOCOLS[protocol] | options)
+    kept = name not in _BUILT_IN and protocol == "paper"
+    return AGENTS[name].replace(**({} if kept else PROTOCOLS[protocol]) | options)
 
 
 _SINCE_FORMAT_1 = {

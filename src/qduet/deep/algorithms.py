@@ -12,9 +12,9 @@
     y = bootstrap · (R + γ V(S'; θ⁻)) + maximum · (R + γ max_a' Q(S', a'; θ⁻))
         + correction · max_a Q(S, a)
 
-Its *double* form, where an agent asks for it, chooses a' (or a) by the online network and values it
-by the target network. What depends on a run is in its *numbers*, a NamedTuple of floats; runs of
-one algorithm therefore share one compiled program.
+The *double* form of either, where an agent asks for it, chooses a' (or a) by the online network
+and values it by the target network. What depends on a run is in its *numbers*, a NamedTuple of
+floats; runs of one algorithm therefore share one compiled program.
 
 An algorithm of one's own is such a NamedTuple and two functions:
 
@@ -175,6 +175,8 @@ def _qv_loss(numbers: QV, t: Transition, *, double: bool = False, by_target: boo
 
 
 # --- Shared parts --------------------------------------------------------------------------------
+# `qduet.losses` states the same mathematics for one's own code; a test compares the two. Here it is
+# written so that recorded results keep their bits.
 
 
 def _pick(q: jax.Array, action: jax.Array) -> jax.Array:
@@ -251,12 +253,13 @@ def register_algorithm(algorithm: Algorithm) -> None:
     except TypeError:
         raise InputError(f"algorithm '{name}': each of its numbers needs a default") from None
     try:
-        given = jax.eval_shape(algorithm.loss, numbers, EXAMPLE)
+        losses = [f for f in (algorithm.loss, algorithm.double_loss) if f is not None]
+        given = [jax.eval_shape(loss, numbers, EXAMPLE) for loss in losses]
         q = jax.eval_shape(algorithm.q, numbers, EXAMPLE.online)
     except Exception as error:
         reason = " ".join(str(error).split())[:300]
         raise InputError(f"algorithm '{name}' does not work on a transition: {reason}") from None
-    if not isinstance(given, Loss) or any(x.shape != () for x in given):
+    if any(not isinstance(x, Loss) or any(y.shape != () for y in x) for x in given):
         raise InputError(f"algorithm '{name}': loss must give a Loss of three scalars")
     if q.shape != EXAMPLE.online.adv.shape:
         raise InputError(
@@ -278,8 +281,13 @@ def fingerprint(name: str) -> str | None:
     own = algorithm_of(name)
     if own in BUILT_IN:
         return None
-    numbers = own.numbers()
-    return digest(name, (own.loss, (numbers, EXAMPLE)), (own.q, (numbers, EXAMPLE.online)))
+    numbers, losses = own.numbers(), filter(None, (own.loss, own.double_loss))
+    return digest(
+        f"{name} {own.ranks_by_adv}",
+        *((loss, (numbers, EXAMPLE)) for loss in losses),
+        (own.q, (numbers, EXAMPLE.online)),
+        (lambda x: jnp.asarray(own.uses_v(x)), (numbers,)),
+    )
 
 
 _shape: Any = jax.ShapeDtypeStruct

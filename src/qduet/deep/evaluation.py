@@ -2,9 +2,9 @@
 
 All episodes of all runs are played side by side, each in a *lane*. Once three quarters of the lanes
 are idle, finished ones are dropped, so that a long episode does not make the short ones cost much.
-Episodes have no time limit, but after `guard` steps those still playing are cut short and counted,
-so that a game that never ends cannot hang the program. An episode's random numbers depend on its
-run, its number and the step, not on the other episodes.
+Episodes end as the environment says, but after `guard` steps those still playing are cut short and
+counted, so that a game that never ends cannot hang the program. An episode's random numbers depend
+on its run, its number and the step, not on the other episodes.
 """
 
 import functools

@@ -241,14 +241,19 @@ def spec(env: Environment) -> Observation:
     return jax.ShapeDtypeStruct(env.observation.shape, jnp.float32)
 
 
+def shapes(name: str, env: Environment) -> Any:
+    """The shapes of the network's parameters."""
+    network = make_network(name, env)
+    return jax.eval_shape(lambda key: network.init(key, spec(env), env.num_actions), _key())
+
+
 def fingerprint(name: str, env: Environment) -> str | None:
     """Tells whether a network of one's own has changed; None for the built-in ones."""
     network = make_network(name, env)
     if network.built_in:
         return None
     start = lambda key: network.init(key, spec(env), env.num_actions)
-    params = jax.eval_shape(start, _key())
-    return digest(name, (start, (_key(),)), (network.apply, (params, spec(env))))
+    return digest(name, (start, (_key(),)), (network.apply, (shapes(name, env), spec(env))))
 
 
 def _key() -> jax.Array:

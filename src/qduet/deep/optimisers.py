@@ -82,10 +82,18 @@ def _adam_step(
     return pick(0), Moments(pick(1), pick(2))
 
 
-def fingerprint(name: str) -> str | None:
-    """Tells whether an optimiser of one's own has changed, by one step of it; None for Adam."""
+def fingerprint(name: str, params: Any) -> str | None:
+    """Tells whether an optimiser of one's own has changed, by one step of it; None for Adam.
+
+    `params` are the shapes of a network's parameters; `InputError` if it does not work on them.
+    """
     if name == ADAM:
         return None
-    optimiser, params = make_optimiser(name, 1.0), jnp.zeros(3)
-    state, rate = optimiser.init(params), jnp.float32(1)
-    return digest(name, (optimiser.step, (params, state, params, rate, jnp.int32(1))))
+    optimiser, scalar = make_optimiser(name, 1.0), jax.ShapeDtypeStruct((), jnp.float32)
+    try:
+        state = jax.eval_shape(optimiser.init, params)
+        number = jax.ShapeDtypeStruct((), jnp.int32)
+        return digest(name, (optimiser.step, (params, state, params, scalar, number)))
+    except Exception as error:
+        reason = " ".join(str(error).split())[:300]
+        raise InputError(f"optimiser {name} does not work on this network: {reason}") from None

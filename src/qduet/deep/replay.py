@@ -77,7 +77,8 @@ def write(
     size, dtype = replay.actions.shape[0], replay.actions.dtype
     marked = jnp.where(terminated, -1 - actions, actions).astype(dtype)
     if truncated is not None:
-        marked = jnp.where(truncated, actions.astype(dtype) + _cut(dtype), marked).astype(dtype)
+        cut = truncated & ~terminated
+        marked = jnp.where(cut, actions.astype(dtype) + _cut(dtype), marked).astype(dtype)
     put = jax.lax.dynamic_update_slice_in_dim
     at = step % size
     return Replay(

@@ -184,9 +184,8 @@ def learn(
             discount=batch.discounts,
         )
         each = jax.vmap(of_one, (None, 0))(hyper.numbers, transitions)
-        if batch.weights is not None:
-            each = jax.tree.map(lambda x: batch.weights * x, each)
-        return Losses(each.total.mean(), 0.5 * (each.td_error**2).mean(), each.q.mean())
+        mean = functools.partial(_mean, batch.weights)
+        return Losses(mean(each.total), 0.5 * mean(each.td_error**2), mean(each.q))
 
     params, state, losses = setting.compute.update(
         loss,
@@ -199,6 +198,13 @@ def learn(
         hyper.shared_bias,
     )
     return run._replace(params=params, optimiser=state), losses
+
+
+def _mean(weights: jax.Array | None, x: jax.Array) -> jax.Array:
+    """The mean of `x` ``[n]`` over the transitions that are not left out."""
+    if weights is None:
+        return x.mean()
+    return jnp.where(weights > 0, x, 0.0).sum() / jnp.maximum(weights.sum(), 1.0)
 
 
 def iteration(

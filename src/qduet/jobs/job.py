@@ -134,7 +134,9 @@ class Job:
             found |= {
                 f"algorithm {agent.algorithm}": algorithms.fingerprint(agent.algorithm),
                 f"network {agent.network}": networks.fingerprint(agent.network, env),
-                f"optimiser {agent.optimiser}": optimisers.fingerprint(agent.optimiser),
+                f"optimiser {agent.optimiser}": optimisers.fingerprint(
+                    agent.optimiser, networks.shapes(agent.network, env)
+                ),
             }
         return {name: digest for name, digest in found.items() if digest}
 
@@ -221,10 +223,9 @@ def _check_agents(env_id: str, agents: list[Agent]) -> None:
                 )
     if first.learn_from % first.sync_every:
         raise InputError(
-            f"learn_from must be a multiple of sync_every ({first.sync_every}); "
-            f"it is {first.learn_from}"
+            f"learn_from must be a multiple of sync_every ({first.sync_every}); it is "
+            f"{first.learn_from}: give --learn-from {first.sync_every} with --target-every"
         )
     env = environments.make(env_id)
     for agent in agents:
-        networks.make_network(agent.network, env)
-        optimisers.make_optimiser(agent.optimiser, agent.adam_epsilon)
+        optimisers.fingerprint(agent.optimiser, networks.shapes(agent.network, env))
