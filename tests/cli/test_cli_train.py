@@ -101,7 +101,7 @@ def test_switches_override_the_protocol():
         (["rdq", *SHORT, "--seeds", "4294967296,"], "seeds must be in [0, 2^32)"),
         (["rdq", *SHORT, "--beta", "inf"], "'inf' is not a number in [0, inf)"),
         (["rdq", *SHORT, "--beta", "-0.1"], "'-0.1' is not a number in [0, inf)"),
-        (["dqn", *SHORT, "--beta", "0.1"], "--beta is of rdq"),
+        (["dqn", *SHORT, "--beta", "0.1"], "--beta is for agents with a penalty"),
         (
             ["rdq", *SHORT, "--ablate", "--beta", "0.1"],
             "leave out the other settings of the agents",
