@@ -172,3 +172,13 @@ def test_more_than_64_actions_take_larger_marks(num_actions):
     np.testing.assert_array_equal(batch.actions, taken[0][time])
     np.testing.assert_array_equal(batch.discounts == 0, taken[2][time])
     np.testing.assert_array_equal(batch.weights, 1 - taken[3][time])
+
+
+def test_a_step_that_ends_and_is_cut_at_once_has_ended():
+    both = np.array([False, True, True, False]), np.array([False, False, True, True])
+    memory = recorded(4, np.arange(4), np.ones(4, np.float32), *both)
+    words = jnp.asarray(np.arange(4, dtype=np.uint32) << 30)  # each transition once, in order
+    batch = replay.sample(memory, jnp.int32(4), words, discount=0.5, truncates=True)
+    assert batch.actions.tolist() == [0, 1, 2, 3]
+    assert batch.discounts.tolist() == [0.5, 0, 0, 0.5]
+    assert batch.weights.tolist() == [1, 1, 1, 0]
