@@ -21,10 +21,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from qduet.agents import make_agent
 from qduet.deep import acting, adam, training
 from qduet.deep.acting import Turn
 from qduet.deep.adam import Rate, Slot
-from qduet.deep.agents import make_agent
 from qduet.deep.environments import make
 from qduet.deep.fused import kernels, network, scalars
 from qduet.minatar import GAMES, unpack

@@ -1,6 +1,6 @@
 """Frames per second of one RDQ run of Breakout: qduet and PFRL, taking turns on the same cores.
 
-Both do the work of the paper's table of settings, from the same `qduet.deep.agents.Agent`: four
+Both do the work of the paper's table of settings, from the same `qduet.agents.Agent`: four
 ε-greedy steps of sticky Breakout, one Adam update on 32 transitions out of the last 100,000, a
 target copy every 1,000 steps, and the loss
 

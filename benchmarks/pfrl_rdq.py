@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from qduet.agents import make_agent
 from qduet.deep import board
-from qduet.deep.agents import make_agent
 from qduet.deep.environments import make
 from qduet.deep.training import make_setting
 

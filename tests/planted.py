@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from qduet.deep.agents import make_agent
+from qduet.agents import make_agent
 from qduet.results import published, runs
 
 SEEDS = tuple(range(30))

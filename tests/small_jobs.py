@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-from qduet.deep import agents
+from qduet import agents
 from qduet.jobs.job import Job
 
 SMALL = {"capacity": 400, "learn_from": 100, "sync_every": 100}
@@ -15,7 +15,7 @@ TIMES = ("elapsed_seconds", "frames_per_second")
 
 SCRIPT = f"""
 import sys, time
-from qduet.deep import agents
+from qduet import agents
 from qduet.jobs import checkpoint, trainer
 from qduet.cli import main
 for name, agent in agents.AGENTS.items():

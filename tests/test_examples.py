@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from examples_by_path import ROOT, example
 
+from qduet.agents import make_agent
 from qduet.cli import main
 from qduet.deep import Outputs, Transition, board
-from qduet.deep.agents import make_agent
 from qduet.deep.algorithms import AV
 from qduet.jobs import devices, weights
 from qduet.minatar import make

@@ -48,7 +48,7 @@ GAMES = {f"qduet.minatar.{game}" for game in ("asterix", "breakout", "seaquest")
         ("import qduet.cli", {"jax", "numpy", "scipy", "matplotlib", "rich"}),
         ("from qduet.minatar import make", {"qduet.tabular", "matplotlib", "scipy"}),
         ("import qduet.losses", {*GAMES, "qduet.tabular", "qduet.deep", "matplotlib", "scipy"}),
-        ("import qduet.deep.agents", {"qduet.tabular", "gymnax", "optax", "matplotlib", "scipy"}),
+        ("import qduet.agents", {"qduet.deep", "jax", "numpy"}),
         ("import qduet.tabular", {*GAMES, "qduet.deep", "matplotlib"}),
     ],
 )

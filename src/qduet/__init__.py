@@ -31,8 +31,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from qduet.agents import Agent, make_agent
     from qduet.core.errors import InputError
-    from qduet.deep.agents import Agent, make_agent
     from qduet.jobs import Job, train
     from qduet.results import compare, load_runs
 
@@ -41,12 +41,12 @@ __version__ = "0.1.0"
 __all__ = ["Agent", "InputError", "Job", "compare", "load_runs", "make_agent", "train"]
 
 _DEFINED_IN = {
-    "Agent": "deep.agents",
+    "Agent": "agents",
     "InputError": "core.errors",
     "Job": "jobs",
     "compare": "results",
     "load_runs": "results",
-    "make_agent": "deep.agents",
+    "make_agent": "agents",
     "train": "jobs",
 }
 _ROOMS = (

@@ -5,11 +5,11 @@ import types
 
 import pytest
 
+from qduet.agents import make_agent
 from qduet.cli import main, tracking
 from qduet.cli.live import Display
 from qduet.cli.train import _report as report
 from qduet.cli.train import add_arguments, make_job
-from qduet.deep.agents import make_agent
 from qduet.jobs import devices, trainer
 from qduet.jobs.job import Job
 

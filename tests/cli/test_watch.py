@@ -6,9 +6,9 @@ import jax
 import numpy as np
 import pytest
 
+from qduet.agents import make_agent
 from qduet.cli import main
 from qduet.deep import board
-from qduet.deep.agents import make_agent
 from qduet.jobs import recording_file, weights
 from qduet.jobs.weights import Weights
 from qduet.minatar import animation, make, render, unpack

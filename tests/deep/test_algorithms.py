@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from qduet.agents import AGENTS, Agent, is_dqn, make_agent
 from qduet.core.errors import InputError
 from qduet.deep import algorithms
-from qduet.deep.agents import AGENTS, Agent, is_dqn, make_agent
 from qduet.deep.algorithms import AV, QV, Algorithm, Loss, Transition, algorithm_of
 from qduet.deep.layers import Outputs
 from qduet.tabular import rules

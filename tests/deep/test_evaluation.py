@@ -3,9 +3,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from qduet.agents import AGENTS
 from qduet.deep import board, training
 from qduet.deep import evaluation as evaluation_module
-from qduet.deep.agents import AGENTS
 from qduet.deep.algorithms import algorithm_of
 from qduet.deep.environments import Environment, Step
 from qduet.deep.evaluation import Episode, Evaluation, summarise

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from qduet.agents import make_agent
 from qduet.deep import adam, board, replay, training
 from qduet.deep.adam import Rate, Slot
-from qduet.deep.agents import make_agent
 from qduet.deep.environments import make
 from qduet.deep.fused import kernels, network
 from qduet.deep.layers import Layer

@@ -11,9 +11,9 @@ import numpy as np
 import optax
 import pytest
 
+from qduet.agents import make_agent
 from qduet.core.errors import InputError
 from qduet.deep import networks, optimisers, training
-from qduet.deep.agents import make_agent
 from qduet.deep.environment import Environment, Step
 from qduet.deep.environments import make
 from qduet.deep.layers import InitScheme, Outputs

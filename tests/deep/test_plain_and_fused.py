@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from qduet.agents import AGENTS, make_agent
 from qduet.deep import replay, training
-from qduet.deep.agents import AGENTS, make_agent
 from qduet.deep.environments import make
 
 ENV = make("MinAtar/Breakout-v1")

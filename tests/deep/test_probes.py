@@ -52,8 +52,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from qduet.agents import Agent, make_agent
 from qduet.deep import replay, training
-from qduet.deep.agents import Agent, make_agent
 from qduet.deep.environment import Environment, Step, auto_reset
 from qduet.minatar import packing
 from qduet.tabular import operators

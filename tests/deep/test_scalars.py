@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from qduet.agents import make_agent
 from qduet.deep import acting, training
-from qduet.deep.agents import make_agent
 from qduet.deep.environments import make
 from qduet.deep.fused import scalars
 from qduet.minatar import GAMES

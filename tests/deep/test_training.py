@@ -6,9 +6,9 @@ import numpy as np
 import optax
 import pytest
 
+from qduet.agents import AGENTS, make_agent
 from qduet.deep import acting, board, replay, training
 from qduet.deep.adam import Moments
-from qduet.deep.agents import AGENTS, make_agent
 from qduet.deep.algorithms import AV, Transition, algorithm_of
 from qduet.deep.environments import make
 from qduet.deep.layers import Outputs

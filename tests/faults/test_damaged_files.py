@@ -9,12 +9,12 @@ import planted
 import planted_cells
 import pytest
 
+from qduet.agents import make_agent
 from qduet.core import tensors
 from qduet.core.errors import InputError
 from qduet.core.files import check_settings, write_json
 from qduet.core.reading import read_json
 from qduet.deep import board
-from qduet.deep.agents import make_agent
 from qduet.jobs import recording, recording_file, weights
 from qduet.results import runs
 from qduet.show import chart

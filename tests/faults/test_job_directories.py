@@ -10,9 +10,9 @@ import jax
 import numpy as np
 import pytest
 
+from qduet.agents import AGENTS, make_agent
 from qduet.core import files, machine, tensors
 from qduet.core.errors import InputError
-from qduet.deep.agents import AGENTS, make_agent
 from qduet.jobs import Job, checkpoint, program, resuming, train, trainer, weights
 from qduet.results import runs
 

@@ -4,8 +4,8 @@ import jax
 import pytest
 from small_jobs import JOB, SMALL
 
+from qduet import agents
 from qduet.cli import main
-from qduet.deep import agents
 from qduet.jobs import program, trainer
 
 

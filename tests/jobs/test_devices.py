@@ -6,9 +6,9 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from qduet.agents import make_agent
 from qduet.core.errors import InputError
 from qduet.deep import training
-from qduet.deep.agents import make_agent
 from qduet.deep.environments import make
 from qduet.jobs import devices, program
 from qduet.jobs.job import Job

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from small_jobs import assert_same, untimed
 
+from qduet import agents
 from qduet.core import tensors
-from qduet.deep import agents
 from qduet.deep.replay import _cut
 from qduet.jobs import checkpoint, trainer, weights
 from qduet.jobs.job import Job

@@ -5,8 +5,8 @@ import dataclasses
 import optax
 import pytest
 
+from qduet.agents import make_agent
 from qduet.core.errors import InputError
-from qduet.deep.agents import make_agent
 from qduet.deep.algorithms import AV, QV
 from qduet.deep.optimisers import register_optimiser
 from qduet.jobs.job import PER_RUN, Job

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from examples_by_path import ROOT, example
 
+from qduet.agents import make_agent
 from qduet.cli import main, play
 from qduet.core.errors import InputError
 from qduet.core.reading import checksum
 from qduet.deep import acting, board, environments, training
-from qduet.deep.agents import make_agent
 from qduet.deep.evaluation import evaluate
 from qduet.deep.fused import scalars
 from qduet.jobs import recording_file, resuming

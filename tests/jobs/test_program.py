@@ -4,9 +4,9 @@ import jax
 import numpy as np
 import pytest
 
+from qduet.agents import make_agent
 from qduet.core.errors import InputError
 from qduet.deep import training
-from qduet.deep.agents import make_agent
 from qduet.jobs import program
 from qduet.jobs.job import Job
 

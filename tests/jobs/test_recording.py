@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from examples_by_path import example
 
+from qduet.agents import make_agent
 from qduet.core.errors import InputError
 from qduet.core.files import to_json
 from qduet.core.reading import checksum
 from qduet.deep import board
-from qduet.deep.agents import make_agent
 from qduet.jobs import recording, recording_file
 from qduet.jobs.recording import Recording, record
 from qduet.jobs.weights import Weights

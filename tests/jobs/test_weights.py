@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from qduet.agents import Agent, make_agent
 from qduet.core import tensors
 from qduet.core.errors import InputError
 from qduet.deep import board
-from qduet.deep.agents import Agent, make_agent
 from qduet.jobs import weights
 from qduet.jobs.weights import Weights
 from qduet.minatar import make

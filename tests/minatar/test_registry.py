@@ -68,6 +68,6 @@ def test_making_a_game_imports_no_other_room_and_nothing_heavy():
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     modules = run.stdout.split()
     rooms = {".".join(name.split(".")[:2]) for name in modules if name.startswith("qduet.")}
-    assert rooms == {"qduet.core", "qduet.minatar"}
+    assert rooms == {"qduet.core", "qduet.env_ids", "qduet.minatar"}
     heavy = {"scipy", "matplotlib", "rich", "gymnasium", "PIL", "minatar"}
     assert heavy.isdisjoint(modules)

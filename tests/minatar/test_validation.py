@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from qduet.agents import make_agent
 from qduet.core.errors import InputError
-from qduet.deep.agents import make_agent
 from qduet.jobs.job import Job
 from qduet.minatar import (
     LEFT,

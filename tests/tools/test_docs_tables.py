@@ -18,7 +18,7 @@ from docs_tables.tables import protocol_shifts, protocols, rdq_table, tables
 from PIL import Image
 from raw import columns, curves
 
-from qduet.deep.agents import make_agent
+from qduet.agents import make_agent
 from qduet.jobs import recording_file
 from qduet.paper.certificate import Certificate
 from qduet.paper.claims import Claim, rdq_outperforms

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from docs_tables.cells import NOT_YET
+from qduet.agents import PROTOCOLS, completed, make_agent
 from qduet.core.tables import Table
-from qduet.deep.agents import PROTOCOLS, completed, make_agent
 from qduet.paper.agreement import Cell, holm_among, measure
 from qduet.paper.claims import signed
 from qduet.results import published

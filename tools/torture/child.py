@@ -27,8 +27,8 @@ import qduet.cli.theory
 import qduet.cli.train
 import qduet.cli.watch
 import qduet.show.report
+from qduet import agents
 from qduet.core.errors import InputError
-from qduet.deep import agents
 from qduet.jobs import resuming, trainer
 
 OPERATIONS = ("replace", "rename", "fsync", "unlink", "remove", "rmdir", "mkdir", "link")

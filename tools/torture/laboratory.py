@@ -301,7 +301,7 @@ def _make_specimens(where: Path, theory: bool) -> None:
 
 def _full_runs(directory: Path) -> None:
     """Runs that `qduet certify` admits: the published scores of a game under our names."""
-    from qduet.deep.agents import make_agent
+    from qduet.agents import make_agent
     from qduet.results import published, runs
 
     config = {

@@ -23,9 +23,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from qduet.agents import PAPER_AGENTS, make_agent
 from qduet.core.errors import InputError, unknown_name
 from qduet.core.tables import Table
-from qduet.deep.agents import PAPER_AGENTS, make_agent
 from qduet.deep.board import Params
 from qduet.deep.replay import STRIDE
 from qduet.jobs import program

@@ -3,9 +3,9 @@
 import argparse
 from typing import Any
 
+from qduet.agents import AGENTS, Agent
 from qduet.cli.options import add_json, print_json
 from qduet.core.tables import Table
-from qduet.deep.agents import AGENTS, Agent
 from qduet.deep.algorithms import ALGORITHMS
 
 EXAMPLE = """qduet agents

@@ -9,12 +9,12 @@ from typing import Any
 import jax.numpy as jnp
 from rich.console import Console
 
+from qduet.agents import AGENTS, INITIALISATIONS, PROTOCOLS, Agent, ablations, make_agent
 from qduet.cli.live import Display, latest, table
 from qduet.cli.options import add_json, add_out, nonempty_path, print_json, real, whole
 from qduet.cli.tracking import tracker
 from qduet.core.errors import InputError, unknown_name
 from qduet.deep.acting import epsilon
-from qduet.deep.agents import AGENTS, INITIALISATIONS, PROTOCOLS, Agent, ablations, make_agent
 from qduet.deep.environments import canonical_id
 from qduet.deep.training import hyper
 from qduet.jobs import devices

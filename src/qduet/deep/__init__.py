@@ -15,13 +15,12 @@ those before it:
     layers, board, networks             what networks are made of; the paper's; networks by name
     algorithms                          how Q is read off the outputs, and losses
     adam, optimisers, replay            optimisers by name; the memory of transitions
-    agents                              the settings of agents; agents by name
     acting                              ε-greedy play
     plain, fused/                       outputs and updates; the same made fast for that network
     training, evaluation                one run's iteration, and 1,000 episodes of its play
 """
 
-from qduet.deep.agents import AGENTS, PROTOCOLS, Agent, make_agent, register_agent
+from qduet.agents import AGENTS, PROTOCOLS, Agent, make_agent, register_agent
 from qduet.deep.algorithms import (
     AV,
     QV,

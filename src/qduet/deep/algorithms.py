@@ -36,6 +36,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from qduet.agents import AV, FAMILIES, QV, Family
 from qduet.core.digests import digest
 from qduet.core.errors import InputError, unknown_name
 from qduet.deep.layers import Outputs
@@ -112,17 +113,6 @@ class Algorithm(NamedTuple):
 # --- AV-learning ---------------------------------------------------------------------------------
 
 
-class AV(NamedTuple):
-    """The numbers of AV-learning: DQN, Dueling DQN, RDQ, or something between them."""
-
-    w: Any = 1.0
-    """The weight of V in Q."""
-    c: Any = 0.0
-    """The share of the mean advantage that is subtracted."""
-    beta: Any = 0.0
-    """The weight of the penalty on V² + Σ A²."""
-
-
 def _av_q(numbers: AV, outputs: Outputs) -> jax.Array:
     return numbers.w * outputs.v + outputs.adv - numbers.c * outputs.adv.mean()
 
@@ -136,21 +126,6 @@ def _av_loss(numbers: AV, t: Transition, *, double: bool = False) -> Loss:
 
 
 # --- QV-learning ---------------------------------------------------------------------------------
-
-
-class QV(NamedTuple):
-    """The numbers of QV-learning: what V learns from."""
-
-    bootstrap: Any = 0.0
-    """The weight of R + γ V(S') in V's target."""
-    maximum: Any = 0.0
-    """The weight of R + γ max Q(S', ·) in it."""
-    correction: Any = 0.0
-    """The weight of max Q(S, ·) in it."""
-    w: Any = 0.0
-    """The weight of V in Q = w V + A."""
-    beta: Any = 0.0
-    """The weight of the penalty on V² + Σ A²."""
 
 
 def _qv_q(numbers: QV, outputs: Outputs) -> jax.Array:
@@ -267,6 +242,7 @@ def register_algorithm(algorithm: Algorithm) -> None:
             f"actions; it gives {list(q.shape)}"
         )
     ALGORITHMS[name] = algorithm
+    FAMILIES[name] = Family(algorithm.numbers, algorithm.double_loss is not None)
 
 
 def algorithm_of(name: str) -> Algorithm:

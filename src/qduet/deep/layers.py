@@ -9,6 +9,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from qduet.agents import InitScheme
+
 
 class Layer(NamedTuple):
     """An affine map."""
@@ -30,18 +32,6 @@ class Outputs(NamedTuple):
     """``[]``: V(s)"""
     adv: jax.Array
     """``[|A|]``: A(s, ·); in the QV family Q(s, ·)"""
-
-
-class InitScheme(NamedTuple):
-    """Which layers start from PyTorch's default, U(±1/√fan_in) for weights *and* biases.
-
-    The others start from LeCun's normal, N(0, 1/fan_in), with zero biases, as the paper says.
-    """
-
-    uniform_conv: jax.Array | bool = False
-    """bool[]: the convolutions"""
-    uniform_streams: jax.Array | bool = False
-    """bool[]: all other layers"""
 
 
 LECUN = InitScheme()

@@ -18,8 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-STRIDE = 4
-"""Steps that are written at a time."""
+from qduet.agents import STRIDE
 
 
 class Replay(NamedTuple):

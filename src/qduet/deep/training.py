@@ -21,9 +21,9 @@ from typing import Any, NamedTuple, TypeVar
 import jax
 import jax.numpy as jnp
 
+from qduet.agents import Agent
 from qduet.deep import acting, fused, networks, plain, replay
 from qduet.deep.acting import Exploration
-from qduet.deep.agents import Agent
 from qduet.deep.algorithms import Algorithm, Losses, Numbers, Transition, algorithm_of
 from qduet.deep.environment import Environment
 from qduet.deep.layers import InitScheme, Outputs

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from qduet.agents import PROTOCOLS, Agent
 from qduet.core.errors import InputError, as_setting, unknown_name
 from qduet.deep import algorithms, environments, networks, optimisers
-from qduet.deep.agents import PROTOCOLS, Agent
 from qduet.deep.environments import canonical_id, fingerprint_of, game_of
 from qduet.results.runs import FORMAT, LONGEST_LABEL, is_label
 

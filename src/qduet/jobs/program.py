@@ -19,10 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
+from qduet.agents import Agent
 from qduet.core.errors import InputError
 from qduet.core.tensors import is_key
 from qduet.deep import environments, evaluation, training
-from qduet.deep.agents import Agent
 from qduet.deep.algorithms import Losses
 from qduet.deep.training import EVALUATION, Hyper, Run, Setting
 from qduet.jobs.job import PER_RUN, Job, Member

@@ -20,9 +20,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from qduet.agents import Agent
 from qduet.core.errors import InputError
 from qduet.deep import acting, environments
-from qduet.deep.agents import Agent
 from qduet.deep.algorithms import Algorithm, Numbers, algorithm_of
 from qduet.deep.layers import Outputs
 from qduet.deep.networks import Network, make_network

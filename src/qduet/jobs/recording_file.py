@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from qduet import agents
 from qduet.core.errors import InputError
 from qduet.core.files import to_json, write_atomically
 from qduet.core.reading import CHECKSUM, as_input_error, checksum, parse_json, read_text
-from qduet.deep import agents
 from qduet.jobs.recording import MOST_FRAMES, Recording, Steps, returns_to_go
 from qduet.minatar import ACTION_NAMES, Environment, game_of, make, render
 

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from qduet.agents import completed
 from qduet.core.errors import InputError
 from qduet.core.files import first_difference, lock, open_lock, to_json
 from qduet.core.reading import read_json
-from qduet.deep.agents import completed
 from qduet.jobs import checkpoint, weights
 from qduet.jobs.job import Job
 from qduet.results import runs

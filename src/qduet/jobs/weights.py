@@ -15,11 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 
 import qduet
+from qduet import agents
+from qduet.agents import Agent
 from qduet.core import tensors
 from qduet.core.errors import InputError
 from qduet.core.reading import MissingError, as_input_error, parse_json
-from qduet.deep import agents
-from qduet.deep.agents import Agent
 from qduet.deep.algorithms import algorithm_of
 from qduet.deep.environments import canonical_id, game_of, make
 from qduet.deep.layers import Outputs

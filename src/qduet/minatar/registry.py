@@ -16,6 +16,7 @@ import jax.numpy as jnp
 
 from qduet.core.digests import digest
 from qduet.core.errors import InputError, unknown_name
+from qduet.env_ids import ENV_IDS, game_of, minatar_game, minatar_id
 from qduet.minatar import asterix, breakout, freeway, seaquest, space_invaders
 from qduet.minatar.environment import Environment, State
 from qduet.minatar.validation import check_game
@@ -30,13 +31,6 @@ GAMES = {
 }
 """The module of each of MinAtar's games, by the game's name."""
 
-ENV_IDS = tuple(f"MinAtar/{name}-v{version}" for name in GAMES for version in (0, 1))
-"""The full ids of MinAtar's environments."""
-
-_SPELLINGS = (
-    r"minatar[/-](?P<game>[a-z_]+?)(-v(?P<version>[01]))?",
-    r"(?P<game>[a-z_]+)-minatar",
-)
 _ALLOWED_ID = r"[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9_.-]+)*"
 
 
@@ -71,7 +65,7 @@ def check_new_id(env_id: str) -> None:
         raise InputError(
             f"environment id '{env_id}' must be of letters, digits and _ . - /, such as Catch-v0"
         )
-    if _minatar_id(env_id) or minatar_game(game_of(env_id)):
+    if minatar_id(env_id) or minatar_game(game_of(env_id)):
         raise InputError(f"'{env_id}' is a name of MinAtar's; choose another one for yours")
     if env_id.lower().startswith("gymnax/"):
         raise InputError(f"'{env_id}' is a name of gymnax's; choose another one for yours")
@@ -103,11 +97,6 @@ def fingerprint_of(env_id: str) -> str | None:
     return _fingerprints.get(env_id)
 
 
-def game_of(env_id: str) -> str:
-    """The game's name: ``Breakout`` of ``MinAtar/Breakout-v1``, ``Catch`` of ``Catch-v0``."""
-    return re.sub(r"-v[0-9]+$", "", env_id.removeprefix("MinAtar/"))
-
-
 def canonical_id(env_id: str) -> str:
     """The full id of an environment, from any of its spellings; `InputError` if unknown.
 
@@ -121,28 +110,13 @@ def canonical_id(env_id: str) -> str:
 
 def known_id(env_id: str) -> str | None:
     """The full id of an environment, from any of its spellings; None if unknown."""
-    return env_id if env_id in _registered else _minatar_id(env_id)
+    return env_id if env_id in _registered else minatar_id(env_id)
 
 
 def unknown_environment(env_id: str, others: Iterable[str] = ()) -> InputError:
     """The error for an id that is neither known here nor one of `others`."""
     unknown = unknown_name("environment", env_id, (*ENV_IDS, *_registered, *others))
     return InputError(f"{unknown}; or a game of your own: qduet --import MODULE COMMAND …")
-
-
-def minatar_game(name: str) -> str | None:
-    """MinAtar's game of this name: ``SpaceInvaders`` for ``space_invaders``; or None."""
-    return {game.lower(): game for game in GAMES}.get(name.replace("_", "").lower())
-
-
-def _minatar_id(env_id: str) -> str | None:
-    for spelling in _SPELLINGS:
-        match = re.fullmatch(spelling, str(env_id).strip().lower())
-        game = minatar_game(match["game"]) if match else None
-        if match and game:
-            version = match.groupdict().get("version") or "1"
-            return f"MinAtar/{game}-v{version}"
-    return None
 
 
 @functools.cache

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from qduet.agents import completed, make_agent
 from qduet.core.errors import InputError
-from qduet.deep.agents import completed, make_agent
 from qduet.results import published
 from qduet.results.runs import PUBLISHED, Runs, find, load
 

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from qduet.agents import make_agent
 from qduet.deep import board
-from qduet.deep.agents import make_agent
 from qduet.jobs import recording_file
 from qduet.jobs.recording import record
 from qduet.jobs.weights import Weights

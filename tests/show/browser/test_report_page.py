@@ -12,8 +12,8 @@ import planted
 import planted_cells
 import pytest
 
+from qduet.agents import make_agent
 from qduet.deep import board
-from qduet.deep.agents import make_agent
 from qduet.jobs import recording_file
 from qduet.jobs.recording import record
 from qduet.jobs.weights import Weights

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from qduet.deep.agents import is_dqn
+from qduet.agents import is_dqn
 from qduet.jobs.recording import Recording
 from qduet.minatar import ACTION_NAMES, animation, game_of, make
 from qduet.minatar.animation import INK, MARGIN, PAPER

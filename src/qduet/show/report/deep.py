@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from qduet import stats
+from qduet.agents import completed, make_agent
 from qduet.core.errors import InputError
-from qduet.deep.agents import completed, make_agent
 from qduet.results import published
 from qduet.results.by_game import AgentSummary, Resampling, agent_summaries
 from qduet.results.collect import Collection, Source, collect

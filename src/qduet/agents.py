@@ -10,22 +10,73 @@
     bc_qvmax_target, bc_qvmax_double     … of the target network; of both, in the double form
 
     agent = make_agent("rdq", beta=0.01, learning_rate=1e-4)
-    algorithm = algorithm_of(agent.algorithm)
+    algorithm = qduet.deep.algorithm_of(agent.algorithm)
     q = algorithm.q(agent.numbers, outputs)                                # [|A|]
 
-`register_agent` makes an agent of one's own known to the command.
+What an algorithm computes is in `qduet.deep.algorithms`; nothing here needs jax. `register_agent`
+makes an agent of one's own known to the command.
 """
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
-
-import jax.numpy as jnp
+from typing import Any, NamedTuple
 
 from qduet.core.errors import InputError, as_setting, unknown_name
-from qduet.deep.algorithms import AV, QV, algorithm_of
-from qduet.deep.layers import InitScheme
-from qduet.deep.replay import STRIDE
+
+STRIDE = 4
+"""Steps of the environment between two updates."""
+
+
+class AV(NamedTuple):
+    """The numbers of AV-learning: DQN, Dueling DQN, RDQ, or something between them."""
+
+    w: Any = 1.0
+    """The weight of V in Q."""
+    c: Any = 0.0
+    """The share of the mean advantage that is subtracted."""
+    beta: Any = 0.0
+    """The weight of the penalty on V² + Σ A²."""
+
+
+class QV(NamedTuple):
+    """The numbers of QV-learning: what V learns from."""
+
+    bootstrap: Any = 0.0
+    """The weight of R + γ V(S') in V's target."""
+    maximum: Any = 0.0
+    """The weight of R + γ max Q(S', ·) in it."""
+    correction: Any = 0.0
+    """The weight of max Q(S, ·) in it."""
+    w: Any = 0.0
+    """The weight of V in Q = w V + A."""
+    beta: Any = 0.0
+    """The weight of the penalty on V² + Σ A²."""
+
+
+class Family(NamedTuple):
+    """What an agent needs to know of its algorithm."""
+
+    numbers: Any
+    """The NamedTuple type of its numbers."""
+    double: bool
+    """Whether it has a double form."""
+
+
+FAMILIES = {"av": Family(AV, True), "qv": Family(QV, True), "qv_target": Family(QV, True)}
+"""The algorithms by name; `qduet.deep.register_algorithm` adds one."""
+
+
+class InitScheme(NamedTuple):
+    """Which layers start from PyTorch's default, U(±1/√fan_in) for weights *and* biases.
+
+    The others start from LeCun's normal, N(0, 1/fan_in), with zero biases, as the paper says.
+    """
+
+    uniform_conv: Any = False
+    """The convolutions; bool, an array bool[] inside of a program."""
+    uniform_streams: Any = False
+    """All other layers, likewise."""
+
 
 INITIALISATIONS = ("lecun", "released")
 
@@ -98,7 +149,7 @@ class Agent:
             if field.name != "numbers":
                 value = as_setting(field.type, field.name, getattr(self, field.name))
                 object.__setattr__(self, field.name, value)
-        algorithm = algorithm_of(self.algorithm)
+        algorithm = family_of(self.algorithm)
         if not isinstance(self.numbers, algorithm.numbers):
             raise InputError(
                 f"numbers of algorithm {self.algorithm} must be {algorithm.numbers.__name__}(…); "
@@ -114,7 +165,7 @@ class Agent:
                 f"algorithm {self.algorithm}: '{min(taken)}' is a setting of every agent; choose "
                 "another name for the number"
             )
-        if self.double and algorithm.double_loss is None:
+        if self.double and not algorithm.double:
             raise InputError(f"algorithm {self.algorithm} has no double form")
         if self.double and self.algorithm == "qv" and not numbers.maximum:
             raise InputError(
@@ -140,7 +191,7 @@ class Agent:
     def init_scheme(self) -> InitScheme:
         """How the weights of a built-in network are drawn."""
         released = self.initialisation == "released"
-        return InitScheme(jnp.bool_(released), jnp.bool_(released and is_dqn(self)))
+        return InitScheme(released, released and is_dqn(self))
 
     def has_shared_bias(self) -> bool:
         """Whether one bias serves all actions; if so, `init_scheme` starts it at 0."""
@@ -159,6 +210,13 @@ class Agent:
         """All settings by name, the numbers among them, as files keep them."""
         settings = {name: getattr(self, name) for name in _SETTINGS if name != "numbers"}
         return {**settings, **self.numbers._asdict()}
+
+
+def family_of(name: str) -> Family:
+    """The algorithm `name`, or `InputError`."""
+    if name not in FAMILIES:
+        raise unknown_name("algorithm", name, FAMILIES)
+    return FAMILIES[name]
 
 
 def is_dqn(agent: Agent) -> bool:
@@ -238,7 +296,7 @@ def from_fields(fields: Any) -> Agent:
     if not isinstance(fields, Mapping):
         raise InputError("the agent must be an object that holds its settings")
     fields = completed(fields)
-    kind = algorithm_of(str(fields["algorithm"])).numbers
+    kind = family_of(str(fields["algorithm"])).numbers
     kinds = {field.name: field.type for field in dataclasses.fields(Agent)}
     del kinds["numbers"]
     kinds |= dict.fromkeys(kind._fields, float)

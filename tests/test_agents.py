@@ -6,9 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from qduet import agents
+from qduet.agents import AGENTS, Agent, make_agent
 from qduet.core.errors import InputError
-from qduet.deep import adam, agents, board
-from qduet.deep.agents import AGENTS, Agent, make_agent
+from qduet.deep import adam, board
 from qduet.deep.algorithms import AV
 from qduet.jobs.job import Job
 
