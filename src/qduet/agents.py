@@ -212,6 +212,21 @@ class Agent:
         return {**settings, **self.numbers._asdict()}
 
 
+PER_RUN = frozenset(
+    {
+        *("name", "learning_rate", "initialisation", "shared_bias"),
+        *("epsilon_final", "epsilon_hold_steps", "epsilon_decay_steps"),
+    }
+)
+"""Settings that runs of one program may differ in, besides the numbers of their algorithm."""
+
+
+def shared_settings(agent: Agent) -> tuple[Any, ...]:
+    """The settings that agents must have in common to share a compiled program."""
+    own = {*PER_RUN, *agent.numbers._fields}
+    return tuple(value for name, value in agent.fields().items() if name not in own)
+
+
 def family_of(name: str) -> Family:
     """The algorithm `name`, or `InputError`."""
     if name not in FAMILIES:

@@ -27,6 +27,7 @@ COMMANDS: dict[str, str] = {
     "tabular": "run one tabular rule with one setting",
     "theory": "check every claim of the paper on random MDPs, or on yours",
     "train": "train agents in an environment, many seeds at once",
+    "sweep": "run a plan of many jobs, on this machine or on a Ray cluster",
     "agents": "list the agents, what they compute, and their numbers",
     "watch": "see an episode of a trained agent, with its value functions",
     "compare": "compare agents: tables, tests and figures from training runs",
@@ -122,6 +123,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise unknown_name("command", top.command, COMMANDS)
         _import(top.modules)
         args = _command_parser(top.command).parse_args(top.arguments)
+        args.modules = top.modules
         code = args.run(args)
         sys.stdout.flush()  # a closed pipe is noticed here, and not at exit
         return code
@@ -129,7 +131,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refuse(top.command, str(error))
     except KeyboardInterrupt:
         kept = "; what was finished is kept, run the same command again to continue"
-        told = kept if top.command in ("reproduce", "train") else ""
+        told = kept if top.command in ("reproduce", "train", "sweep") else ""
         print(f"\nqduet {top.command}: interrupted{told}", file=sys.stderr)
         return 130
     except BrokenPipeError:

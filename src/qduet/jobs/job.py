@@ -16,14 +16,6 @@ from qduet.deep import algorithms, environments, networks, optimisers
 from qduet.deep.environments import canonical_id, fingerprint_of, game_of
 from qduet.results.runs import FORMAT, LONGEST_LABEL, is_label
 
-PER_RUN = frozenset(
-    {
-        *("name", "learning_rate", "initialisation", "shared_bias"),
-        *("epsilon_final", "epsilon_hold_steps", "epsilon_decay_steps"),
-    }
-)
-"""Settings that runs of one program may differ in, besides the numbers of their algorithm."""
-
 OF_ALL = ("learn_from", "sync_every")
 """Settings in which the agents of a job must agree: all runs take their steps together."""
 

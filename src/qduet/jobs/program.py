@@ -19,13 +19,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDeviceSharding
 
-from qduet.agents import Agent
+from qduet.agents import shared_settings
 from qduet.core.errors import InputError
 from qduet.core.tensors import is_key
 from qduet.deep import environments, evaluation, training
 from qduet.deep.algorithms import Losses
 from qduet.deep.training import EVALUATION, Hyper, Run, Setting
-from qduet.jobs.job import PER_RUN, Job, Member
+from qduet.jobs.job import Job, Member
 
 GPU_OPTIONS = {"xla_gpu_command_buffer_scheduling_mode": "CONCURRENT"}
 """Small kernels that do not need each other run side by side."""
@@ -77,13 +77,8 @@ def groups(members: Sequence[Member]) -> tuple[tuple[int, ...], ...]:
     """The numbers of the runs that share programs, group by group, in the order of `members`."""
     found: dict[Any, list[int]] = {}
     for i, member in enumerate(members):
-        found.setdefault(_shared_settings(member.agent), []).append(i)
+        found.setdefault(shared_settings(member.agent), []).append(i)
     return tuple(map(tuple, found.values()))
-
-
-def _shared_settings(agent: Agent) -> tuple[Any, ...]:
-    own = {*PER_RUN, *agent.numbers._fields}
-    return tuple(value for name, value in agent.fields().items() if name not in own)
 
 
 def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:

@@ -24,6 +24,10 @@ LOCK = ".lock"
 """The file that a process locks while it works in a directory; it is never removed."""
 
 
+class BusyError(InputError):
+    """Another process is at work in the directory."""
+
+
 class Found(NamedTuple):
     """What a directory holds of a job."""
 
@@ -174,5 +178,5 @@ def claimed(directory: Path) -> Iterator[None]:
             told = f"cannot lock {path}: {error.strerror}; choose another directory"
             raise InputError(told) from None
         if held:
-            raise InputError(f"another qduet train is at work in {directory}")
+            raise BusyError(f"another qduet train is at work in {directory}")
         yield

@@ -1,0 +1,392 @@
+"""``qduet sweep``: a plan of many runs, on this machine or on a Ray cluster."""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+
+from qduet.cli.options import add_json, add_out, nonempty_path, print_json, real, whole
+from qduet.cluster import cutting, estimates, local, on_ray, status
+from qduet.cluster.collecting import collect
+from qduet.cluster.cutting import Sweep, Task
+from qduet.cluster.engine import Options, Outcome
+from qduet.cluster.estimates import Machine
+from qduet.cluster.plan import Plan, read_plan
+from qduet.cluster.status import Overview
+from qduet.core.errors import InputError
+from qduet.core.files import check_writable, lock, open_lock
+
+EXAMPLE = """qduet sweep plan.toml --out out/sweep --dry-run
+qduet sweep plan.toml --out out/sweep
+qduet sweep plan.toml --out /shared/sweep --engine ray
+qduet sweep status out/sweep
+qduet sweep collect out/sweep --out out/collected"""
+
+UNFINISHED = 75
+"""The exit code of a sweep that was stopped, as of ``qduet train``."""
+
+LINE_SECONDS = 60.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the command's arguments."""
+    add = parser.add_argument
+    add(
+        "words",
+        nargs="+",
+        metavar="PLAN",
+        help="a TOML file (docs/cluster.md); or: status DIR, collect DIR",
+    )
+    add_out(parser, "for the jobs; the same command continues (there is no default)")
+    add("--dry-run", action="store_true", help="show jobs, memory, disk and time; write nothing")
+    add("--engine", choices=("local", "ray"), default="local", help="who runs the jobs")
+    add("--device", choices=("auto", "cpu", "gpu"), default="auto")
+    add("--runs-per-job", type=whole(1), metavar="N", help="at most so many runs in one program")
+    add(
+        "--shard", type=_shard, metavar="I/N", help="of all jobs only the Ith of N shares, I from 1"
+    )
+    cores = "CPU cores of a job (default 1); on CPUs they decide the last bits of results"
+    add("--cpus-per-task", type=whole(1, 1024), default=1, metavar="N", help=cores)
+    share = "GPUs of a job on Ray (default 1)"
+    add("--gpus-per-task", type=real(0, 64, open_below=True), default=1.0, metavar="N", help=share)
+    again = "starts of a job whose process was killed, or whose machine was lost (default 3)"
+    add("--retries", type=whole(0, 1000), default=3, metavar="N", help=again)
+    add("--address", metavar="HOST:PORT", help="of the Ray cluster (default: the one that runs)")
+    minutes = "time between checkpoints, which a lost machine costs at most (default 5)"
+    positive = real(0, float("inf"))
+    add("--checkpoint-minutes", type=positive, default=5.0, metavar="M", help=minutes)
+    add("--commit", metavar="SHA", help="for the record, where qduet is not in a git checkout")
+    add_json(parser)
+
+
+def _shard(text: str) -> tuple[int, int]:
+    """``2/8``: the second of eight shares."""
+    first, _, last = text.partition("/")
+    if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last)):
+        raise argparse.ArgumentTypeError(f"'{text}' is not I/N with I from 1 to N")
+    return int(first), int(last)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs a sweep, or shows or collects one."""
+    first, *rest = args.words
+    if first in ("status", "collect") and len(rest) == 1:
+        directory = Path(rest[0])
+        return _status(directory, args.json) if first == "status" else _collect(directory, args)
+    if rest:
+        raise InputError(f"one PLAN is wanted, or status DIR, or collect DIR; not '{rest[0]}' too")
+    if args.out is None and not args.dry_run:
+        raise InputError("--out DIR is missing: where to put the jobs")
+    plan = read_plan(nonempty_path(first))
+    options = Options(
+        threads=args.cpus_per_task,
+        retries=args.retries,
+        checkpoint_minutes=args.checkpoint_minutes,
+        commit=args.commit,
+        address=args.address,
+        gpus=args.gpus_per_task,
+        cpus=args.cpus_per_task,
+    )
+    if args.dry_run:
+        return _show_plan(plan, args)
+    return _sweep(plan, args, options)
+
+
+# --- Looking ahead -------------------------------------------------------------------------------
+
+
+def _show_plan(plan: Plan, args: argparse.Namespace) -> int:
+    machine = estimates.this_machine(args.device, args.cpus_per_task)
+    there = cutting.load(args.out) if args.out else None
+    where = args.out or Path("OUT")
+    tasks = cutting.extended(there, plan, machine, args.runs_per_job, where)
+    rows = [_forecast(task, machine) for task in tasks]
+    if args.json:
+        print_json({"device": machine.device, "workers": machine.workers, "jobs": rows})
+        return 0
+    table = Table(title=None)
+    table.add_column("job")
+    for heading in ("runs", "memory", "disk", "time"):
+        table.add_column(heading, justify="right")
+    for row in rows[:40]:
+        table.add_row(
+            row["name"],
+            f"{row['runs']:,}",
+            _size(row["memory"]),
+            _size(row["disk"]),
+            _time(row["seconds"]),
+        )
+    console = Console()
+    console.print(table)
+    if len(rows) > 40:
+        console.print(f"… and {len(rows) - 40:,} jobs more")
+    known = [row["seconds"] for row in rows if row["seconds"] is not None]
+    workers = "worker" if machine.workers == 1 else "workers"
+    print(
+        f"{len(rows):,} jobs, {sum(row['runs'] for row in rows):,} runs on {machine.device}, "
+        f"{machine.workers} {workers}; disk {_size(sum(row['disk'] or 0 for row in rows))} at most"
+    )
+    if known:
+        whole_time = max(max(known), sum(known) / machine.workers)
+        left_out = len(rows) - len(known)
+        beside = f", and {left_out} jobs of which no time is known" if left_out else ""
+        print(f"about {_time(whole_time)}{beside}")
+    print(
+        "assumed: "
+        + (
+            f"{estimates.CPU_FRAMES:,.0f} frames/s a core"
+            if not machine.gpu
+            else f"max({estimates.FEW_RUNS:g} + {estimates.EACH_RUN:g} n, "
+            f"{estimates.MANY_RUNS:g} n) µs per iteration of n runs, as measured on an H200"
+        )
+        + "; evaluations are not counted"
+    )
+    return 0
+
+
+def _forecast(task: Task, machine: Machine) -> dict[str, Any]:
+    if not task.trains:
+        settings = task.settings
+        runs = len(settings.get("actions", range(5))) * len(settings.get("rules", range(3)))
+        runs *= len(settings.get("step_sizes", range(61))) * settings.get("seeds", 100)
+        updates = runs * settings.get("steps", 20_000)
+        return {"name": task.name, "runs": 0, "memory": None, "disk": 4 * runs * 201,
+                "seconds": 5 + updates / estimates.CPU_UPDATES}  # fmt: skip
+    env, agents = task.settings["env"], task.agents()
+    each = estimates.bytes_per_run(env, agents[0][1], task.settings["episodes"], not machine.gpu)
+    steps = task.settings["steps"]
+    return {
+        "name": task.name,
+        "runs": task.runs,
+        "memory": each and each * task.runs,
+        "disk": estimates.bytes_on_disk(env, agents[0][1]) * task.runs,
+        "seconds": estimates.seconds(env, agents[0][1], task.runs, steps, machine),
+    }
+
+
+def _size(count: int | None) -> str:
+    if count is None:
+        return "?"
+    return f"{count / 2**30:.1f} GiB" if count >= 2**29 else f"{count / 2**20:.0f} MiB"
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return "?"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+# --- Running -------------------------------------------------------------------------------------
+
+
+def _sweep(plan: Plan, args: argparse.Namespace, options: Options) -> int:
+    from qduet.cluster import work
+    from qduet.jobs.stopping import Stop
+
+    engine: Any = local
+    if args.engine == "ray":
+        engine = on_ray
+        ray = on_ray.connect(options)
+        machine = on_ray.machine_of(ray, args.device, options)
+    else:
+        machine = estimates.this_machine(args.device, args.cpus_per_task)
+    out = args.out.resolve()
+    there = cutting.load(out)
+    if args.shard:
+        machine = machine._replace(workers=machine.workers * args.shard[1])
+    cutting.extended(there, plan, machine, args.runs_per_job, out)  # refused before it is written
+    sweep = _begun(out, plan, machine, args, options, work.check)
+    machine = machine._replace(workers=max(1, machine.workers // (args.shard or (1, 1))[1]))
+    if args.engine == "ray":
+        on_ray.check_nodes(ray, out, sweep.versions)
+    part, parts = args.shard or (1, 1)
+    mine = sweep.tasks[part - 1 :: parts]
+    overview = status.look(out)
+    finished = {job.task.name for job in overview.of("finished")}
+    names = [task.name for task in mine if task.name not in finished]
+    with Stop() as stop, _Display(out, args.json) as show:
+
+        def asked_to_stop() -> bool:
+            show()
+            return stop.asked()
+
+        outcomes = engine.run(out, names, machine, options, asked_to_stop)
+    return _ended(args, out, mine, outcomes, stop.reason)
+
+
+def _begun(
+    out: Path,
+    plan: Plan,
+    machine: Machine,
+    args: argparse.Namespace,
+    options: Options,
+    check: Callable[[Any], None],
+) -> Sweep:
+    """The sweep of the directory with all runs of the plan, written if something is new."""
+    modules = tuple(args.modules)
+    there = cutting.load(out)
+    if there is not None:
+        _check_same(there, options, out)
+    else:
+        check(cutting.extended(None, plan, machine, args.runs_per_job, out))
+    check_writable(out)
+    with open(open_lock(out / ".sweep.lock"), "rb+", buffering=0) as file:
+        while lock(file.fileno()) is False:  # another driver is writing it
+            time.sleep(0.1)
+        there = cutting.load(out)
+        tasks = cutting.extended(there, plan, machine, args.runs_per_job, out)
+        if there is None:
+            there = Sweep((), cutting.versions(), options.threads, modules)
+        if len(tasks) > len(there.tasks):
+            check(tasks[len(there.tasks) :])
+            there = there._replace(tasks=tasks)
+            cutting.save(out, there)
+    return there
+
+
+def _check_same(there: Sweep, options: Options, out: Path) -> None:
+    if there.threads != options.threads:
+        raise InputError(
+            f"{out} was begun with --cpus-per-task {there.threads}, which decides the last bits of "
+            "its results; continue with that"
+        )
+    for package, version in cutting.versions().items():
+        if there.versions.get(package) != version:
+            raise InputError(
+                f"{out} was begun with {package} {there.versions.get(package)}, and here is "
+                f"{version}; continue with that one, or choose another directory"
+            )
+
+
+def _ended(
+    args: argparse.Namespace,
+    out: Path,
+    mine: tuple[Task, ...],
+    outcomes: dict[str, Outcome],
+    reason: Any,
+) -> int:
+    failed = {name: outcome for name, outcome in outcomes.items() if outcome.state == "failed"}
+    names = {task.name for task in mine}
+    overview = status.look(out)
+    done = sum(job.state == "finished" for job in overview.jobs if job.task.name in names)
+    if args.json:
+        print_json(
+            {
+                "directory": str(args.out),
+                "jobs": len(mine),
+                "finished": done,
+                "failed": {name: outcome.reason for name, outcome in failed.items()},
+            }
+        )
+    else:
+        print(f"{done:,} of {len(mine):,} jobs finished; results in {args.out}/")
+    for name, outcome in failed.items():
+        print(f"qduet sweep: {name} failed: {outcome.reason}", file=sys.stderr)
+    if done == len(mine):
+        return 0
+    if reason is not None:
+        print("qduet sweep: stopped, everything is saved; run the same command again to continue",
+              file=sys.stderr)  # fmt: skip
+        return 130 if reason == 2 else UNFINISHED
+    return 1 if failed else UNFINISHED
+
+
+# --- Seeing it -----------------------------------------------------------------------------------
+
+
+def _status(directory: Path, as_json: bool) -> int:
+    overview = status.look(directory)
+    if as_json:
+        left = overview.seconds_left
+        jobs = [
+            {
+                "name": job.task.name,
+                "runs": job.task.runs,
+                "state": job.state,
+                "done": job.done,
+                **job.note,
+            }
+            | {"state": job.state}
+            for job in overview.jobs
+        ]
+        counts = {state: overview.count(state) for state in status.STATES}
+        rate = overview.frames_per_second
+        print_json({**counts, "frames_per_second": rate, "seconds_left": left, "jobs": jobs})
+        return 0
+    Console().print(_view(overview, most=30))
+    return 0
+
+
+def _view(overview: Overview, most: int) -> Any:
+    """A line of counts, then a table of the jobs that run or have failed."""
+    counts = ", ".join(f"{overview.count(state):,} {state}" for state in status.STATES)
+    rate, left = overview.frames_per_second, overview.seconds_left
+    told = f"{counts}" + (f"; {rate:,.0f} frames/s" if rate else "")
+    told += f"; about {_time(left)} left" if left else ""
+    table = Table()
+    for heading in ("job", "state", "done", "frames/s", "where, or why"):
+        table.add_column(heading)
+    shown = overview.of("running") + overview.of("failed")
+    for job in shown[:most]:
+        rate = float(job.note.get("frames_per_second", 0.0))
+        why = job.note.get("reason") if job.state == "failed" else job.note.get("host", "")
+        table.add_row(
+            job.task.name, job.state, f"{job.done:.0%}", f"{rate:,.0f}" if rate else "", str(why)
+        )
+    return Group(told, table) if shown else told
+
+
+class _Display:
+    """The state of a sweep while it runs: a table in a terminal, a line now and then elsewhere."""
+
+    def __init__(self, directory: Path, quiet: bool) -> None:
+        self.directory = directory
+        self.live = (
+            Live(console=Console(stderr=True), transient=True, auto_refresh=False)
+            if sys.stderr.isatty() and not quiet
+            else None
+        )
+        self.drawn = self.printed = time.monotonic()
+
+    def __enter__(self) -> "_Display":
+        if self.live:
+            self.live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.live:
+            self.live.stop()
+
+    def __call__(self) -> None:
+        """Shows the state, if the last time was a while ago."""
+        now = time.monotonic()
+        if self.live and now - self.drawn > 2:
+            self.drawn = now
+            self.live.update(_view(status.look(self.directory), most=20), refresh=True)
+        elif not self.live and now - self.printed > LINE_SECONDS:
+            self.printed = now
+            overview = status.look(self.directory)
+            counts = ", ".join(f"{overview.count(state):,} {state}" for state in status.STATES)
+            print(
+                f"{counts}; {overview.frames_per_second:,.0f} frames/s", file=sys.stderr, flush=True
+            )
+
+
+def _collect(directory: Path, args: argparse.Namespace) -> int:
+    if args.out is None:
+        raise InputError("--out DIR is missing: where to put the collected runs")
+    counts = collect(directory, args.out)
+    if args.json:
+        print_json({"directory": str(args.out), "rows": counts})
+    else:
+        total = sum(counts.values())
+        print(f"{total:,} evaluations of {len(counts)} environments in {args.out}/ (and all.csv)")
+    return 0

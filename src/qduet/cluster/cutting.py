@@ -1,0 +1,247 @@
+"""A plan cut into jobs, and the file of a sweep that keeps them: ``sweep.json``.
+
+Runs that can share a compiled program form a job: as many as the device's memory and the number of
+workers allow. A job is a directory of the sweep, named by a digest of its settings. The cut is made
+once and kept. If a plan has more runs later, the new ones are cut into new jobs; if it lacks some
+that the directory has, it is refused.
+"""
+
+import hashlib
+import itertools
+from collections.abc import Iterable, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import qduet
+from qduet.agents import Agent, from_fields, shared_settings
+from qduet.cluster import estimates
+from qduet.cluster.estimates import Machine
+from qduet.cluster.plan import Plan
+from qduet.core.errors import InputError
+from qduet.core.files import first_difference, to_json, write_json
+from qduet.core.reading import MissingError, as_input_error, read_json
+from qduet.env_ids import game_of
+
+FILE, FORMAT = "sweep.json", 1
+
+GPU_RUNS, CPU_RUNS = 120, 8
+"""Runs of a job, at most: more in one program gain nothing."""
+
+GPU_JOBS, CPU_JOBS = 2, 4
+"""Jobs for each worker, at least, so that all are busy to the end."""
+
+LEAST_GPU_RUNS = 30
+"""… but no job on a GPU is made smaller than this for it: it would take nearly as long."""
+
+
+class Task(NamedTuple):
+    """One job of a sweep."""
+
+    name: str
+    """Its directory in the sweep's: ``breakout-3f09c2a1b7``."""
+    kind: str
+    """``train`` or ``tabular``"""
+    settings: dict[str, Any]
+    """As plain values; of ``train`` env, agents, seeds, steps, evaluate_every, episodes."""
+
+    @property
+    def runs(self) -> int:
+        """Runs of training; 0 for a tabular experiment."""
+        return len(self.settings["agents"]) * len(self.settings["seeds"]) if self.trains else 0
+
+    @property
+    def trains(self) -> bool:
+        """Whether it is a job of training."""
+        return self.kind == "train"
+
+    def agents(self) -> list[tuple[str, Agent]]:
+        """Pairs (label, agent) of a job of training."""
+        return [(x["label"], _agent(x)) for x in self.settings["agents"]]
+
+
+class Sweep(NamedTuple):
+    """What ``sweep.json`` holds."""
+
+    tasks: tuple[Task, ...]
+    versions: dict[str, str]
+    """The software that the sweep was begun with, which all its jobs need."""
+    threads: int
+    """CPU threads of a job, which decide the last bits of its results."""
+    modules: tuple[str, ...]
+    """What ``--import`` named."""
+
+
+def versions() -> dict[str, str]:
+    """The releases that decide results."""
+    return {"qduet": qduet.__version__, "jax": metadata.version("jax")}
+
+
+def load(directory: Path) -> Sweep | None:
+    """The sweep of a directory; None if there is none."""
+    path = directory / FILE
+    try:
+        document = read_json(path)
+    except MissingError:
+        return None
+    with as_input_error(path):
+        if document["format"] != FORMAT:
+            raise ValueError("another version of qduet wrote it")
+        tasks = tuple(Task(x["name"], x["kind"], x["settings"]) for x in document["jobs"])
+        for task in tasks:
+            if task.name != _named(task.kind, task.settings).name:
+                raise ValueError(f"the settings of {task.name} are others")
+            _ = task.agents() if task.trains else None
+        known = {key: str(value) for key, value in document["versions"].items()}
+        return Sweep(tasks, known, int(document["threads"]), tuple(map(str, document["modules"])))
+
+
+def save(directory: Path, sweep: Sweep) -> None:
+    """Writes ``sweep.json``."""
+    jobs = [task._asdict() for task in sweep.tasks]
+    rest = {"versions": sweep.versions, "threads": sweep.threads, "modules": sweep.modules}
+    write_json(directory / FILE, {"format": FORMAT, "jobs": jobs, **rest})
+
+
+def extended(
+    there: Sweep | None, plan: Plan, machine: Machine, runs_per_job: int | None, where: Path
+) -> tuple[Task, ...]:
+    """The tasks of a directory, and new ones for what the plan has and they have not."""
+    old = there.tasks if there else ()
+    wanted = dict(_runs_of_plan(plan))
+    for task in old:
+        if task.trains:
+            _take(wanted, task, where)
+    tabular = {task.name: task for task in map(_of_tabular, plan.tabular)}
+    for task in old:
+        if not task.trains and tabular.pop(task.name, None) is None:
+            raise _changed(where, f"its tabular experiment {task.name} is not in the plan")
+    workers = machine.workers
+    least = GPU_JOBS if machine.gpu else CPU_JOBS
+    balanced = -(-len(wanted) // (least * workers))
+    size = min(GPU_RUNS, max(LEAST_GPU_RUNS, balanced)) if machine.gpu else min(CPU_RUNS, balanced)
+    fresh: list[Task] = []
+    for env in plan.environments:
+        for agents, seeds in _rectangles(plan, env, wanted):
+            most = _most(env, agents, plan.episodes, machine, runs_per_job)
+            chosen = max(1, min(x for x in (runs_per_job or size, most) if x is not None))
+            fresh += _pieces(plan, env, agents, seeds, chosen)
+    return (*old, *fresh, *tabular.values())
+
+
+RunKey = tuple[str, str, int]
+"""environment, label, seed"""
+
+
+def _runs_of_plan(plan: Plan) -> Iterable[tuple[RunKey, str]]:
+    """Each run of a plan, with its settings as JSON."""
+    for env in plan.environments:
+        for label, agent in plan.agents:
+            settings = to_json(_settings(plan, env, [(label, agent)], []))
+            for seed in plan.seeds:
+                yield (env, label, seed), settings
+
+
+def _take(wanted: dict[RunKey, str], task: Task, where: Path) -> None:
+    """Removes the runs of a task from what is wanted; raises if one is not wanted."""
+    env, seeds = task.settings["env"], task.settings["seeds"]
+    for agent in task.settings["agents"]:
+        settings = to_json({**task.settings, "agents": [agent], "seeds": []})
+        for seed in seeds:
+            mine = wanted.pop((env, agent["label"], seed), None)
+            if mine is None:
+                run = f"{agent['label']} with seed {seed} in {env}"
+                raise _changed(where, f"it has {run}, and the plan has not")
+            if mine != settings:
+                raise _changed(where, first_difference(settings, mine))
+
+
+def _changed(where: Path, what: str) -> InputError:
+    return InputError(
+        f"{where} was begun with another plan ({what}); a plan may only grow: choose another "
+        "directory for this one"
+    )
+
+
+def _settings(
+    plan: Plan, env: str, agents: Sequence[tuple[str, Agent]], seeds: Sequence[int]
+) -> dict[str, Any]:
+    return {
+        "env": env,
+        "agents": [{"label": label, **agent.fields()} for label, agent in agents],
+        "seeds": [*seeds],
+        "steps": plan.steps,
+        "evaluate_every": plan.evaluate_every,
+        "episodes": plan.episodes,
+    }
+
+
+def _rectangles(
+    plan: Plan, env: str, wanted: dict[RunKey, str]
+) -> list[tuple[list[tuple[str, Agent]], list[int]]]:
+    """Agents that can share a program and lack the same seeds, with these seeds."""
+    found: dict[Any, list[tuple[str, Agent]]] = {}
+    for label, agent in plan.agents:
+        seeds = tuple(seed for seed in plan.seeds if (env, label, seed) in wanted)
+        if seeds:
+            found.setdefault((shared_settings(agent), seeds), []).append((label, agent))
+    return [(agents, list(seeds)) for (_, seeds), agents in found.items()]
+
+
+def _most(
+    env: str,
+    agents: Sequence[tuple[str, Agent]],
+    episodes: int,
+    machine: Machine,
+    asked: int | None,
+) -> int | None:
+    """Runs that fit into memory; `InputError` if more are asked for, or if not one fits."""
+    each = estimates.bytes_per_run(env, agents[0][1], episodes, not machine.gpu)
+    most = estimates.most_runs(each, machine)
+    if most is not None and each is not None and most < (asked or 1):
+        what = f"{asked} runs per job" if asked else "a single run"
+        room = f"{(machine.memory or 0) / 2**30:.1f} GiB"
+        raise InputError(
+            f"{what} of {agents[0][0]} in {env} at {each / 2**20:.0f} MiB each need more than "
+            f"the {room} of a worker: "
+            + (f"at most {most} fit" if most else "use a smaller replay")
+        )
+    return most
+
+
+def _pieces(
+    plan: Plan, env: str, agents: Sequence[tuple[str, Agent]], seeds: Sequence[int], size: int
+) -> list[Task]:
+    """The jobs of agents × seeds, each of at most `size` runs and nearly equal."""
+    tasks = []
+    for some in _evenly(agents, min(size, len(agents))):
+        for few in _evenly(seeds, max(1, size // len(some))):
+            tasks.append(_named("train", _settings(plan, env, some, few)))
+    return tasks
+
+
+def _evenly(items: Sequence[Any], most: int) -> list[Sequence[Any]]:
+    """`items` in the fewest parts of at most `most`, nearly equal."""
+    parts = -(-len(items) // most)
+    bounds = [len(items) * i // parts for i in range(parts + 1)]
+    return [items[a:b] for a, b in itertools.pairwise(bounds)]
+
+
+def _of_tabular(settings: dict[str, Any]) -> Task:
+    return _named("tabular", settings)
+
+
+def _named(kind: str, settings: dict[str, Any]) -> Task:
+    """A task whose name is a digest of its settings, after a word for people."""
+    digest = hashlib.sha256(to_json({"kind": kind, **settings}).encode()).hexdigest()[:10]
+    word = (
+        game_of(settings["env"])
+        if kind == "train"
+        else settings.get("name", settings.get("figure"))
+    )
+    plain = "".join(x if x.isalnum() else "-" for x in str(word).lower())[:40]
+    return Task(f"{plain}-{digest}", kind, settings)
+
+
+def _agent(fields: dict[str, Any]) -> Agent:
+    return from_fields({key: value for key, value in fields.items() if key != "label"})

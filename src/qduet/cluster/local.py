@@ -1,0 +1,104 @@
+"""The engine of this machine: one job after another on each GPU, or on each share of the cores.
+
+A job is a process of its own, so that one that crashes takes nothing with it and gives back all
+memory. A process that is killed is started again, and goes on from its last checkpoint.
+"""
+
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from qduet.cluster.engine import Options, Outcome
+from qduet.cluster.estimates import Machine
+
+POLL = 0.2
+PAUSE = 2.0
+"""Seconds before a job that another process has is tried again."""
+
+
+def run(
+    directory: Path,
+    names: Sequence[str],
+    machine: Machine,
+    options: Options,
+    asked_to_stop: Callable[[], bool],
+) -> dict[str, Outcome]:
+    """Does the jobs `names`; returns the outcome of each that had a turn."""
+    waiting: queue.SimpleQueue[tuple[str, int]] = queue.SimpleQueue()
+    for name in names:
+        waiting.put((name, 0))
+    outcomes: dict[str, Outcome] = {}
+    halt = threading.Event()
+
+    def worker(number: int) -> None:
+        while not halt.is_set():
+            try:
+                name, kills = waiting.get_nowait()
+            except queue.Empty:
+                return
+            outcome = _process(directory, name, machine, number, options, halt)
+            if outcome.state == "busy":
+                waiting.put((name, kills))
+                halt.wait(PAUSE)
+            elif outcome.state == "killed" and kills < options.retries:
+                waiting.put((name, kills + 1))
+            else:
+                outcomes[name] = outcome.after(kills)
+
+    threads = [threading.Thread(target=worker, args=(i,)) for i in range(machine.workers)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        if asked_to_stop():
+            halt.set()
+        time.sleep(POLL)
+    return outcomes
+
+
+def _process(
+    directory: Path,
+    name: str,
+    machine: Machine,
+    number: int,
+    options: Options,
+    halt: threading.Event,
+) -> Outcome:
+    """One job in a process of its own; when `halt` is set, it saves and ends."""
+    environment = {**os.environ, **options.environment(machine)}
+    if machine.gpu:
+        visible = [x for x in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if x.strip()]
+        environment["CUDA_VISIBLE_DEVICES"] = visible[number] if visible else str(number)
+    words = [sys.executable, "-m", "qduet.cluster.work", str(directory), name, "--device"]
+    words += ["gpu" if machine.gpu else "cpu"]
+    words += ["--checkpoint-minutes", str(options.checkpoint_minutes)]
+    words += ["--commit", options.commit] if options.commit else []
+    log = directory / "logs" / f"{name}.log"
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as file:
+            process = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+                env=environment,
+                start_new_session=True,  # Ctrl-C is for the driver, which passes it on
+            )
+    except OSError as error:
+        return Outcome("failed", f"cannot write {log}: {error.strerror}")
+    told = False
+    while process.poll() is None:
+        if halt.is_set() and not told:
+            told = True
+            process.send_signal(signal.SIGTERM)
+        time.sleep(POLL)
+    if process.returncode < 0:
+        reason = f"its process was ended by {signal.Signals(-process.returncode).name}; see {log}"
+        return Outcome("stopped") if told else Outcome("killed", reason)
+    return Outcome.of_code(process.returncode, directory, name)

@@ -1,0 +1,177 @@
+"""The engine of a Ray cluster: each job is a task of Ray's.
+
+Ray chooses the node, starts a task again whose worker or node was lost, and hands out GPUs. A task
+gets a process of its own (`max_calls=1`), which gives back the GPU's memory when it ends. Only its
+`Outcome` passes through Ray; results go to the directory, which all nodes must see.
+"""
+
+import logging
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from qduet.cluster.engine import Options, Outcome
+from qduet.cluster.estimates import Machine
+from qduet.core.errors import InputError
+
+PAUSE = 2.0
+"""Seconds before a job that another process has is tried again."""
+
+LEAVE = 120.0
+"""Seconds that jobs have to save what they did, when the sweep is stopped."""
+
+
+def connect(options: Options) -> Any:
+    """Ray, connected to a cluster: the one at `address`, or one that runs here, or a new one."""
+    try:
+        import ray
+    except ImportError:
+        raise InputError("--engine ray needs Ray: pip install 'qduet[cluster]'") from None
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    try:
+        if not ray.is_initialized():
+            ray.init(
+                address=options.address,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                include_dashboard=None if options.address else False,
+            )
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(
+            f"no Ray cluster at {options.address or 'this machine'}: {reason}"
+        ) from None
+    return ray
+
+
+def machine_of(ray: Any, device: str, options: Options) -> Machine:
+    """The workers of the cluster: as many as tasks fit into it at once."""
+    resources = ray.cluster_resources()
+    gpus = 0.0 if device == "cpu" else resources.get("GPU", 0.0)
+    cpus = resources.get("CPU", 1.0)
+    if device == "gpu" and not gpus:
+        raise InputError("--device gpu: the Ray cluster has no GPU")
+    if not gpus:
+        workers = int(cpus // options.cpus)
+        if not workers:
+            raise InputError(
+                f"the Ray cluster has {cpus:g} CPU cores, and a task needs {options.cpus}"
+            )
+        return Machine("cpu", workers, None)
+    kinds = [
+        name.removeprefix("accelerator_type:") for name in resources if "accelerator_type" in name
+    ]
+    return Machine(f"GPU {' '.join(sorted(kinds))}".strip(), int(gpus // options.gpus) or 1, None)
+
+
+def check_nodes(ray: Any, directory: Path, expected: dict[str, str]) -> None:
+    """`InputError` if a node does not see the directory, or has other software."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    look = ray.remote(num_cpus=0, max_retries=1)(_look)
+    nodes = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
+    refs = [
+        look.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote(
+            str(directory), expected
+        )
+        for node in nodes
+    ]
+    ready, _ = ray.wait(refs, num_returns=len(refs), timeout=60)
+    for ref in ready:
+        problem = ray.get(ref)
+        if problem:
+            raise InputError(problem)
+
+
+def _look(directory: str, expected: dict[str, str]) -> str:
+    """On a node: what is wrong with it, or nothing."""
+    import socket
+
+    from qduet.cluster import cutting
+
+    host = socket.gethostname()
+    if not (Path(directory) / cutting.FILE).exists():
+        return (
+            f"node {host} does not see {directory}: --out must be on a file system that all share"
+        )
+    here = cutting.versions()
+    for package, version in expected.items():
+        if here.get(package) != version:
+            return f"node {host} has {package} {here.get(package)}, not {version}: install the same"
+    return ""
+
+
+def _task(directory: str, name: str, variables: dict[str, str], arguments: dict[str, Any]) -> tuple:
+    """One job, in a worker of Ray's; jax is imported after its variables are set."""
+    os.environ.update(variables)
+    from qduet.cluster.work import work
+
+    return tuple(work(Path(directory), name, **arguments))
+
+
+def run(
+    directory: Path,
+    names: Sequence[str],
+    machine: Machine,
+    options: Options,
+    asked_to_stop: Callable[[], bool],
+) -> dict[str, Outcome]:
+    """Does the jobs `names`; returns the outcome of each that had a turn."""
+    ray = connect(options)
+    remote = ray.remote(
+        num_cpus=options.cpus,
+        num_gpus=options.gpus if machine.gpu else 0,
+        max_calls=1,
+        max_retries=options.retries,
+    )(_task)
+    arguments = {
+        "device": "gpu" if machine.gpu else "cpu",
+        "checkpoint_minutes": options.checkpoint_minutes,
+        "commit": options.commit,
+    }
+
+    def submit(name: str) -> Any:
+        variables = options.environment(machine)
+        return remote.options(name=name).remote(str(directory), name, variables, arguments)
+
+    pending = {submit(name): name for name in names}
+    later: list[tuple[float, str]] = []
+    outcomes: dict[str, Outcome] = {}
+    while pending or later:
+        if asked_to_stop():
+            _cancel(ray, pending)
+            break
+        now = time.monotonic()
+        for due, name in [x for x in later if x[0] <= now]:
+            later.remove((due, name))
+            pending[submit(name)] = name
+        if not pending:
+            time.sleep(0.5)
+            continue
+        for ref in ray.wait([*pending], timeout=0.5)[0]:
+            name = pending.pop(ref)
+            outcome = _outcome(ray, ref)
+            if outcome.state == "busy":
+                later.append((time.monotonic() + PAUSE, name))
+            else:
+                outcomes[name] = outcome
+    return outcomes
+
+
+def _outcome(ray: Any, ref: Any) -> Outcome:
+    try:
+        return Outcome(*ray.get(ref))
+    except ray.exceptions.TaskCancelledError:
+        return Outcome("stopped")
+    except ray.exceptions.RayError as error:
+        reason = " ".join(str(error).split())[:200]
+        return Outcome("failed", f"Ray gave it up: {type(error).__name__}: {reason}")
+
+
+def _cancel(ray: Any, pending: dict[Any, str]) -> None:
+    """Asks all tasks to stop, and gives those that run the time to save."""
+    for ref in pending:
+        ray.cancel(ref, force=False, recursive=False)
+    ray.wait([*pending], num_returns=len(pending), timeout=LEAVE)

@@ -1,0 +1,89 @@
+"""Where each job of a sweep stands, read from its files: from any machine, at any time.
+
+overview = look(Path("out/sweep"))
+overview.count("finished"), overview.seconds_left
+"""
+
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from qduet.cluster import cutting
+from qduet.cluster.cutting import Task
+from qduet.core.errors import InputError
+from qduet.core.reading import MissingError, read_json
+
+FOLDER = "status"
+"""The folder of a sweep with a file for each job that was begun."""
+
+SILENT = 120.0
+"""Seconds without a sign of life, after which a job that was running is taken to be lost."""
+
+STATES = ("finished", "running", "waiting", "failed")
+
+
+class JobStatus(NamedTuple):
+    """Where one job stands."""
+
+    task: Task
+    state: str
+    """One of `STATES`; a job that was stopped, or lost, waits."""
+    note: dict[str, Any]
+    """What its status file holds; empty if there is none."""
+
+    @property
+    def done(self) -> float:
+        """The share of it that is done."""
+        if self.state == "finished":
+            return 1.0
+        if not self.task.trains:
+            return float(self.note.get("share", 0.0))
+        return float(self.note.get("step", 0)) / self.task.settings["steps"]
+
+
+class Overview(NamedTuple):
+    """Where a sweep stands."""
+
+    jobs: tuple[JobStatus, ...]
+
+    def of(self, state: str) -> list[JobStatus]:
+        """The jobs in a state."""
+        return [job for job in self.jobs if job.state == state]
+
+    def count(self, state: str) -> int:
+        """How many are in a state."""
+        return len(self.of(state))
+
+    @property
+    def frames_per_second(self) -> float:
+        """Of all jobs that are running."""
+        return sum(float(job.note.get("frames_per_second", 0.0)) for job in self.of("running"))
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Until all training is done, if it goes on as now; None if that is not known."""
+        left = [job for job in self.jobs if job.task.trains and job.state in ("running", "waiting")]
+        frames = sum((1 - job.done) * job.task.runs * job.task.settings["steps"] for job in left)
+        return frames / self.frames_per_second if self.frames_per_second else None
+
+
+def look(directory: Path) -> Overview:
+    """Reads the sweep in `directory`; `InputError` if there is none."""
+    sweep = cutting.load(directory)
+    if sweep is None:
+        raise InputError(f"{directory} holds no sweep; give the --out of a qduet sweep command")
+    return Overview(tuple(_job(directory, task) for task in sweep.tasks))
+
+
+def _job(directory: Path, task: Task) -> JobStatus:
+    try:
+        note = read_json(directory / FOLDER / f"{task.name}.json")
+        state, at = str(note["state"]), float(note["at"])
+        _ = [float(note.get(key, 0)) for key in ("step", "share", "frames_per_second")]
+    except MissingError:
+        return JobStatus(task, "waiting", {})
+    except (InputError, ValueError, KeyError, TypeError):  # half of it is on this machine yet
+        return JobStatus(task, "waiting", {})
+    if state == "running" and time.time() - at > SILENT:
+        state = "waiting"
+    return JobStatus(task, state if state in STATES else "waiting", note)

@@ -1,0 +1,218 @@
+"""One job of a sweep, in this process: run, watched by a status file, and its outcome.
+
+    outcome = work(Path("out/sweep"), "breakout-3f09c2a1b7")
+    outcome.state                                       # "finished"
+
+A job that cannot be run (settings that do not fit, no memory, a full disk) has *failed*, with the
+reason in one line; started again, it goes on from its last checkpoint. The engines call `work` in
+processes of their own: ``python -m qduet.cluster.work DIR NAME``, or a task of Ray's.
+"""
+
+import argparse
+import contextlib
+import dataclasses
+import importlib
+import os
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from qduet.cluster import cutting
+from qduet.cluster.cutting import Sweep, Task
+from qduet.cluster.engine import CODES, Outcome
+from qduet.cluster.status import FOLDER
+from qduet.core.errors import InputError
+from qduet.core.files import write_json
+from qduet.core.machine import threads
+from qduet.jobs.job import Job
+from qduet.jobs.resuming import BusyError, claimed
+from qduet.jobs.trainer import Progress, train
+from qduet.paper.figures import FIGURES
+from qduet.tabular.experiments import RuleSpec, TabularExperiment
+from qduet.tabular.mdp import FOUR_STATE
+from qduet.tabular.running import run as run_experiment
+from qduet.tabular.toy_text import from_gymnasium
+
+EVERY = 5.0
+"""Seconds between two writings of a status."""
+
+
+def work(
+    directory: Path,
+    name: str,
+    *,
+    device: str = "auto",
+    checkpoint_minutes: float = 5.0,
+    commit: str | None = None,
+) -> Outcome:
+    """Does one job of the sweep in `directory`, or what is left of it."""
+    status = Status(directory, name)
+    try:
+        sweep = cutting.load(directory)
+        if sweep is None:
+            raise InputError(
+                f"{socket.gethostname()} does not see {directory / cutting.FILE}: --out must be on "
+                "a file system that all nodes share"
+            )
+        task = {task.name: task for task in sweep.tasks}.get(name)
+        if task is None:
+            raise InputError(f"{directory} has no job {name}")
+        _check_versions(sweep)
+        for module in sweep.modules:
+            importlib.import_module(module)
+        run = _train if task.trains else _tabulate
+        outcome = run(task, directory / name, status, device, checkpoint_minutes, commit)
+    except BusyError:
+        return Outcome("busy")
+    except InputError as error:
+        outcome = Outcome("failed", str(error))
+    except KeyboardInterrupt:
+        outcome = Outcome("stopped")
+    except Exception as error:
+        traceback.print_exc()
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        outcome = Outcome("failed", reason)
+    status.write(outcome.state, reason=outcome.reason)
+    return outcome
+
+
+class Status:
+    """The status file of a job, which is written now and then while it runs."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        self.path = directory / FOLDER / f"{name}.json"
+        self.written = -EVERY
+        self.last: dict[str, Any] = {}
+
+    def write(self, state: str, **values: Any) -> None:
+        """Writes the file; a disk that is full does not end the job."""
+        self.last = {**self.last, **values, "state": state, "at": time.time()}
+        self.last |= {"host": socket.gethostname(), "pid": os.getpid()}
+        with contextlib.suppress(InputError, OSError):
+            write_json(self.path, self.last)
+
+    def progress(self, **values: Any) -> None:
+        """Writes it as running, if the last time was some seconds ago."""
+        now = time.monotonic()
+        if now - self.written >= EVERY:
+            self.written = now
+            self.write("running", **values)
+
+
+def _check_versions(sweep: Sweep) -> None:
+    for package, version in cutting.versions().items():
+        if sweep.versions.get(package) != version:
+            raise InputError(
+                f"{socket.gethostname()} has {package} {version}, and the sweep was begun with "
+                f"{sweep.versions.get(package)}: install that one, or begin another sweep"
+            )
+
+
+def _train(
+    task: Task, directory: Path, status: Status, device: str, minutes: float, commit: str | None
+) -> Outcome:
+    job = job_of(task)
+
+    def on_progress(progress: Progress) -> None:
+        rate = progress.frames_per_second
+        status.progress(doing=progress.doing, step=progress.step, frames_per_second=rate)
+
+    result = train(
+        job,
+        directory,
+        device=device,
+        checkpoint_minutes=minutes,
+        commit=commit,
+        raise_signals=False,
+        on_progress=on_progress,
+    )
+    status.last |= {"step": result.step, "elapsed": result.elapsed}
+    return Outcome("finished" if result.finished else "stopped")
+
+
+def job_of(task: Task) -> Job:
+    """The `Job` of a task; `InputError` if it cannot be."""
+    known = {key: value for key, value in task.settings.items() if key not in ("env", "agents")}
+    return Job(task.settings["env"], task.agents(), **known)  # type: ignore[arg-type]
+
+
+def _tabulate(
+    task: Task, directory: Path, status: Status, device: str, minutes: float, commit: str | None
+) -> Outcome:
+    experiment = experiment_of(task.settings)
+    done = 0
+
+    def on_progress(num_actions: int, updates: int) -> None:
+        nonlocal done
+        done += updates
+        status.progress(doing=f"|A| = {num_actions}", share=done / experiment.updates)
+
+    with claimed(directory):
+        run_experiment(experiment, directory, on_progress=on_progress, workers=threads())
+    return Outcome("finished")
+
+
+def experiment_of(settings: dict[str, Any]) -> TabularExperiment:
+    """The `TabularExperiment` of a plan's settings; `InputError` if it cannot be."""
+    given: dict[str, Any] = {
+        key: tuple(x) if isinstance(x, list) else x for key, x in settings.items()
+    }
+    name, figure = given.pop("name", None), given.pop("figure", None)
+    if "rules" in given:
+        spec = lambda rule: RuleSpec(**rule) if isinstance(rule, dict) else RuleSpec(rule)
+        given["rules"] = tuple(map(spec, given["rules"]))
+    if given.get("problem", "on-policy") not in FOUR_STATE:
+        given["problem"] = from_gymnasium(given["problem"], 0.99)
+    if figure is None:
+        return TabularExperiment(name, given.pop("title", name), **given)
+    return dataclasses.replace(FIGURES[figure], **given, figure=name or figure)
+
+
+def check(tasks: Sequence[Task]) -> None:
+    """`InputError` if one of the jobs cannot be: nothing is written for it."""
+    for task in tasks:
+        _ = job_of(task) if task.trains else experiment_of(task.settings)
+
+
+# --- A process for one job -----------------------------------------------------------------------
+
+
+def ends_with_parent() -> None:
+    """Asks for a SIGTERM when the process that started this one ends, where that can be asked."""
+    with contextlib.suppress(ImportError, OSError, AttributeError):
+        import ctypes
+
+        parent = os.getppid()
+        ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGTERM)
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+
+def main(argv: Sequence[str] | None = None, before: Callable[[], None] = ends_with_parent) -> int:
+    """``python -m qduet.cluster.work DIR NAME``: one job; the exit code is of `CODES`."""
+    parser = argparse.ArgumentParser(prog="python -m qduet.cluster.work", description=__doc__)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("name")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--checkpoint-minutes", type=float, default=5.0)
+    parser.add_argument("--commit")
+    args = parser.parse_args(argv)
+    before()
+    outcome = work(
+        args.directory,
+        args.name,
+        device=args.device,
+        checkpoint_minutes=args.checkpoint_minutes,
+        commit=args.commit,
+    )
+    print(outcome.state, outcome.reason, file=sys.stderr, flush=True)
+    return CODES[outcome.state]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
