@@ -3,7 +3,6 @@
 import argparse
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -188,29 +187,17 @@ def _time(seconds: float | None) -> str:
 
 
 def _sweep(plan: Plan, args: argparse.Namespace, options: Options) -> int:
-    from qduet.cluster import work
     from qduet.jobs.stopping import Stop
 
-    engine: Any = local
-    if args.engine == "ray":
-        engine = on_ray
-        ray = on_ray.connect(options)
-        machine = on_ray.machine_of(ray, args.device, options)
-    else:
-        machine = estimates.this_machine(args.device, args.cpus_per_task)
-    out = args.out.resolve()
-    there = cutting.load(out)
-    if args.shard:
-        machine = machine._replace(workers=machine.workers * args.shard[1])
-    cutting.extended(there, plan, machine, args.runs_per_job, out)  # refused before it is written
-    sweep = _begun(out, plan, machine, args, options, work.check)
-    machine = machine._replace(workers=max(1, machine.workers // (args.shard or (1, 1))[1]))
-    if args.engine == "ray":
-        on_ray.check_nodes(ray, out, sweep.versions)
+    engine: Any = on_ray if args.engine == "ray" else local
+    machine = engine.machine_at_hand(args.device, options)
     part, parts = args.shard or (1, 1)
+    out = args.out.resolve()
+    all_shares = machine._replace(workers=machine.workers * parts)
+    sweep = _begun(out, plan, all_shares, args, options)
+    engine.check(out, sweep.versions)
     mine = sweep.tasks[part - 1 :: parts]
-    overview = status.look(out)
-    finished = {job.task.name for job in overview.of("finished")}
+    finished = {job.task.name for job in status.look(out).of("finished")}
     names = [task.name for task in mine if task.name not in finished]
     with Stop() as stop, _Display(out, args.json) as show:
 
@@ -223,30 +210,25 @@ def _sweep(plan: Plan, args: argparse.Namespace, options: Options) -> int:
 
 
 def _begun(
-    out: Path,
-    plan: Plan,
-    machine: Machine,
-    args: argparse.Namespace,
-    options: Options,
-    check: Callable[[Any], None],
+    out: Path, plan: Plan, machine: Machine, args: argparse.Namespace, options: Options
 ) -> Sweep:
     """The sweep of the directory with all runs of the plan, written if something is new."""
-    modules = tuple(args.modules)
+    from qduet.cluster import work
+
     there = cutting.load(out)
     if there is not None:
         _check_same(there, options, out)
-    else:
-        check(cutting.extended(None, plan, machine, args.runs_per_job, out))
-    check_writable(out)
+    known = there.tasks if there else ()
+    work.check(cutting.extended(there, plan, machine, args.runs_per_job, out)[len(known) :])
+    check_writable(out)  # from here on, something is written
     with open(open_lock(out / ".sweep.lock"), "rb+", buffering=0) as file:
-        while lock(file.fileno()) is False:  # another driver is writing it
+        while lock(file.fileno()) is False:  # another driver is writing
             time.sleep(0.1)
-        there = cutting.load(out)
+        there = cutting.load(out) or Sweep(
+            (), cutting.versions(), options.threads, tuple(args.modules)
+        )
         tasks = cutting.extended(there, plan, machine, args.runs_per_job, out)
-        if there is None:
-            there = Sweep((), cutting.versions(), options.threads, modules)
         if len(tasks) > len(there.tasks):
-            check(tasks[len(there.tasks) :])
             there = there._replace(tasks=tasks)
             cutting.save(out, there)
     return there

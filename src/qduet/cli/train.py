@@ -13,6 +13,7 @@ from qduet.agents import AGENTS, INITIALISATIONS, PROTOCOLS, Agent, ablations, m
 from qduet.cli.live import Display, latest, table
 from qduet.cli.options import add_json, add_out, nonempty_path, print_json, real, whole
 from qduet.cli.tracking import tracker
+from qduet.cluster.plan import seeds_of
 from qduet.core.errors import InputError, unknown_name
 from qduet.deep.acting import epsilon
 from qduet.deep.environments import canonical_id
@@ -31,10 +32,6 @@ qduet train rdq gymnax/CartPole-v1 --epsilon-decay 50_000 --steps 200_000 --out 
 
 UNFINISHED = 75
 """The exit code of a job that was stopped by --max-minutes or SIGTERM and can be continued."""
-
-
-MAX_SEEDS = 10_000
-"""In one command; more than any device holds."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -125,22 +122,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _seeds(text: str) -> tuple[int, ...]:
     """``5``: 0 to 4; ``10-29``: these twenty; ``3,17``: these two; ``17,``: this one."""
     try:
-        if "," in text:
-            return tuple(int(part) for part in text.split(",") if part)
-        if "-" in text[1:]:
-            first, last = (whole(0)(part) for part in text.split("-"))
-            seeds = range(first, last + 1)
-        else:
-            seeds = range(whole(1)(text))
-    except (ValueError, argparse.ArgumentTypeError):
-        seeds = range(0)
-    if seeds.stop - seeds.start > MAX_SEEDS:
-        raise argparse.ArgumentTypeError(f"'{text}' are more than {MAX_SEEDS:,} seeds")
-    if not seeds:
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is neither a number of at least 1, nor a range A-B, nor a list A,B,…"
-        )
-    return tuple(seeds)
+        return seeds_of(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _number(text: str) -> tuple[str, float]:

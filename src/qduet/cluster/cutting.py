@@ -28,8 +28,8 @@ FILE, FORMAT = "sweep.json", 1
 GPU_RUNS, CPU_RUNS = 120, 8
 """Runs of a job, at most: more in one program gain nothing."""
 
-GPU_JOBS, CPU_JOBS = 2, 4
-"""Jobs for each worker, at least, so that all are busy to the end."""
+JOBS_EACH = 3
+"""Jobs for each of several workers, so that all are busy to the end."""
 
 LEAST_GPU_RUNS = 30
 """… but no job on a GPU is made smaller than this for it: it would take nearly as long."""
@@ -116,10 +116,7 @@ def extended(
     for task in old:
         if not task.trains and tabular.pop(task.name, None) is None:
             raise _changed(where, f"its tabular experiment {task.name} is not in the plan")
-    workers = machine.workers
-    least = GPU_JOBS if machine.gpu else CPU_JOBS
-    balanced = -(-len(wanted) // (least * workers))
-    size = min(GPU_RUNS, max(LEAST_GPU_RUNS, balanced)) if machine.gpu else min(CPU_RUNS, balanced)
+    size = _usual_size(len(wanted), machine)
     fresh: list[Task] = []
     for env in plan.environments:
         for agents, seeds in _rectangles(plan, env, wanted):
@@ -127,6 +124,14 @@ def extended(
             chosen = max(1, min(x for x in (runs_per_job or size, most) if x is not None))
             fresh += _pieces(plan, env, agents, seeds, chosen)
     return (*old, *fresh, *tabular.values())
+
+
+def _usual_size(num_runs: int, machine: Machine) -> int:
+    """Runs of a job, if memory and the user leave the choice."""
+    least, most = (LEAST_GPU_RUNS, GPU_RUNS) if machine.gpu else (1, CPU_RUNS)
+    if machine.workers == 1:
+        return most
+    return min(most, max(least, -(-num_runs // (JOBS_EACH * machine.workers))))
 
 
 RunKey = tuple[str, str, int]
@@ -137,7 +142,7 @@ def _runs_of_plan(plan: Plan) -> Iterable[tuple[RunKey, str]]:
     """Each run of a plan, with its settings as JSON."""
     for env in plan.environments:
         for label, agent in plan.agents:
-            settings = to_json(_settings(plan, env, [(label, agent)], []))
+            settings = _of_run(_settings(plan, env, [], []), {"label": label, **agent.fields()})
             for seed in plan.seeds:
                 yield (env, label, seed), settings
 
@@ -146,7 +151,7 @@ def _take(wanted: dict[RunKey, str], task: Task, where: Path) -> None:
     """Removes the runs of a task from what is wanted; raises if one is not wanted."""
     env, seeds = task.settings["env"], task.settings["seeds"]
     for agent in task.settings["agents"]:
-        settings = to_json({**task.settings, "agents": [agent], "seeds": []})
+        settings = _of_run(task.settings, agent)
         for seed in seeds:
             mine = wanted.pop((env, agent["label"], seed), None)
             if mine is None:
@@ -154,6 +159,12 @@ def _take(wanted: dict[RunKey, str], task: Task, where: Path) -> None:
                 raise _changed(where, f"it has {run}, and the plan has not")
             if mine != settings:
                 raise _changed(where, first_difference(settings, mine))
+
+
+def _of_run(settings: dict[str, Any], agent: dict[str, Any]) -> str:
+    """The settings of each run of an agent, as JSON."""
+    common = {name: settings[name] for name in ("steps", "evaluate_every", "episodes")}
+    return to_json({**agent, **common})
 
 
 def _changed(where: Path, what: str) -> InputError:

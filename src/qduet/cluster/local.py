@@ -15,11 +15,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from qduet.cluster.engine import Options, Outcome
-from qduet.cluster.estimates import Machine
+from qduet.cluster.estimates import Machine, this_machine
 
 POLL = 0.2
 PAUSE = 2.0
 """Seconds before a job that another process has is tried again."""
+
+
+def machine_at_hand(device: str, options: Options) -> Machine:
+    """The machine that this process runs on."""
+    return this_machine(device, options.threads)
+
+
+def check(directory: Path, versions: dict[str, str]) -> None:
+    """Nothing: this machine sees what it wrote."""
 
 
 def run(
@@ -51,7 +60,9 @@ def run(
             else:
                 outcomes[name] = outcome.after(kills)
 
-    threads = [threading.Thread(target=worker, args=(i,)) for i in range(machine.workers)]
+    threads = [
+        threading.Thread(target=worker, args=(i,), daemon=True) for i in range(machine.workers)
+    ]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):

@@ -46,9 +46,9 @@ def connect(options: Options) -> Any:
     return ray
 
 
-def machine_of(ray: Any, device: str, options: Options) -> Machine:
+def machine_at_hand(device: str, options: Options) -> Machine:
     """The workers of the cluster: as many as tasks fit into it at once."""
-    resources = ray.cluster_resources()
+    resources = connect(options).cluster_resources()
     gpus = 0.0 if device == "cpu" else resources.get("GPU", 0.0)
     cpus = resources.get("CPU", 1.0)
     if device == "gpu" and not gpus:
@@ -66,15 +66,16 @@ def machine_of(ray: Any, device: str, options: Options) -> Machine:
     return Machine(f"GPU {' '.join(sorted(kinds))}".strip(), int(gpus // options.gpus) or 1, None)
 
 
-def check_nodes(ray: Any, directory: Path, expected: dict[str, str]) -> None:
+def check(directory: Path, versions: dict[str, str]) -> None:
     """`InputError` if a node does not see the directory, or has other software."""
+    import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     look = ray.remote(num_cpus=0, max_retries=1)(_look)
     nodes = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
     refs = [
         look.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote(
-            str(directory), expected
+            str(directory), versions
         )
         for node in nodes
     ]

@@ -20,16 +20,15 @@ jax.
 """
 
 import dataclasses
-import difflib
 import itertools
 import re
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from qduet.agents import AGENTS, PROTOCOLS, STRIDE, Agent, make_agent
-from qduet.core.errors import InputError, as_setting
+from qduet.core.errors import InputError, as_setting, unknown_name
 from qduet.core.reading import read_text
 from qduet.env_ids import ENV_IDS, minatar_id
 
@@ -137,17 +136,14 @@ class _Reader:
         where = f"{self.path}, line {line + 1}" if line is not None else str(self.path)
         return InputError(f"{where}: {message}")
 
-    def unknown(self, key: str, allowed: Collection[str], *where: Any) -> InputError:
-        near = difflib.get_close_matches(key, allowed, n=1, cutoff=0.5)
-        hint = f"did you mean '{near[0]}'? " if near else ""
-        return self.error(
-            f"unknown key '{key}': {hint}allowed: {', '.join(sorted(allowed))}", key, *where
-        )
+    def unknown(self, kind: str, name: Any, allowed: Iterable[str], *where: Any) -> InputError:
+        """An error about a name that is not one of `allowed`."""
+        return self.error(str(unknown_name(kind, name, allowed)), *where)
 
     def plan(self, document: Mapping[str, Any]) -> Plan:
         for key in document:
             if key not in (*KEYS, "agents", "tabular"):
-                raise self.unknown(key, (*KEYS, "agents", "tabular"))
+                raise self.unknown("key", key, (*KEYS, "agents", "tabular"), key)
         entries = {name: document.get(name, []) for name in ("agents", "tabular")}
         for name, tables in entries.items():
             if not isinstance(tables, list) or not all(isinstance(x, dict) for x in tables):
@@ -218,12 +214,7 @@ class _Reader:
         for env_id in given:
             full = minatar_id(env_id) or env_id
             if re.match(r"minatar\b|.*-minatar$", full, re.IGNORECASE) and full not in ENV_IDS:
-                near = difflib.get_close_matches(full, ENV_IDS, n=1, cutoff=0.5)
-                hint = f"did you mean {near[0]}? " if near else ""
-                raise self.error(
-                    f"unknown environment '{env_id}': {hint}allowed: {', '.join(ENV_IDS)}",
-                    "environments",
-                )
+                raise self.unknown("environment", env_id, ENV_IDS, "environments")
             if full in found:
                 raise self.error(f"{full} is there twice; name each once", "environments")
             found.append(full)
@@ -236,16 +227,14 @@ class _Reader:
         name, zipped = options.pop("name", None), options.pop("zip", [])
         label = options.pop("label", name)
         if name not in AGENTS:
-            near = difflib.get_close_matches(str(name), AGENTS, n=1, cutoff=0.5)
-            hint = f"did you mean '{near[0]}'? " if near else ""
-            raise self.error(
-                f"unknown agent '{name}': {hint}allowed: {', '.join(AGENTS)}", "name", *where
-            )
+            raise self.unknown("agent", name, AGENTS, "name", *where)
+        if not isinstance(label, str):
+            raise self.error(f"label must be a text; it is {label!r}", "label", *where)
         agent = make_agent(name, protocol=protocol)
         known = agent.fields().keys() - {"name", "algorithm"}
         for key, value in options.items():
             if key not in known:
-                raise self.unknown(key, {*known, "name", "label", "zip"}, *where)
+                raise self.unknown("key", key, {*known, "name", "label", "zip"}, key, *where)
             if isinstance(value, list) and type(agent.fields()[key]) not in (int, float):
                 raise self.error(f"{key} is no number: it has one value, not a list", key, *where)
             if value == []:
@@ -287,9 +276,9 @@ class _Reader:
         where = ("tabular", i)
         for key, value in table.items():
             if key not in TABULAR_KEYS:
-                raise self.unknown(key, TABULAR_KEYS, *where)
+                raise self.unknown("key", key, TABULAR_KEYS, key, *where)
             kind = TABULAR_KEYS[key]
-            if kind in (list,) and (not isinstance(value, list) or not value):
+            if kind is list and (not isinstance(value, list) or not value):
                 raise self.error(f"{key} must be a list with something in it", key, *where)
             if kind is not list:
                 try:
