@@ -1,5 +1,6 @@
 """Files that are no files, that expand, that claim too much, that nest: refused in one line."""
 
+import hashlib
 import io
 import json
 import os
@@ -141,6 +142,18 @@ def test_tensors_are_where_their_header_says(tmp_path, change):
     length = len(header) if change else 2**60
     (tmp_path / "x").write_bytes(struct.pack("<Q", length) + header + b"\0" * 8)
     with pytest.raises(InputError, match="x is damaged"):
+        tensors.read(tmp_path / "x")
+
+
+@pytest.mark.parametrize("name", ["label", "seed", "env"])
+def test_metadata_of_tensors_are_texts(tmp_path, name):
+    """At c84f437 `qduet watch` ended with a TypeError where the label was a number."""
+    metadata = {"label": "rdq", "seed": "0", "env": "x", "checksum": "0" * 64} | {name: 1.5}
+    header = json.dumps({"__metadata__": metadata}).encode()
+    digest = hashlib.sha256(header).hexdigest().encode()
+    header = header.replace(b"0" * 64, digest)
+    (tmp_path / "x").write_bytes(struct.pack("<Q", len(header)) + header)
+    with pytest.raises(InputError, match=r"x is damaged .*texts"):
         tensors.read(tmp_path / "x")
 
 
