@@ -225,6 +225,24 @@ def test_settings_out_of_range_are_refused(tmp_path, change):
         runs.load(tmp_path)
 
 
+@pytest.mark.parametrize("column", [*runs.KEYS, *runs.PUBLISHED])
+def test_a_column_that_every_table_has_is_missed(tmp_path, column):
+    """At c84f437 `qduet train` ended with a KeyError in a finished directory."""
+    planted.game(tmp_path, "Breakout", np.random.default_rng(0), seeds=[0, 1])
+    change_table(tmp_path, lambda text: text.replace(column, "another", 1))
+    with pytest.raises(InputError, match=rf"evaluations\.csv .* no column {column}\)"):
+        runs.load(tmp_path)
+
+
+def change_table(directory, change):
+    """Changes the evaluations of a directory and makes its checksums anew."""
+    texts = {name: (directory / name).read_text() for name in (runs.CONFIG, runs.EVALUATIONS)}
+    texts[runs.EVALUATIONS] = change(texts[runs.EVALUATIONS])
+    (directory / runs.EVALUATIONS).write_text(texts[runs.EVALUATIONS])
+    sums = (f"{hashlib.sha256(text.encode()).hexdigest()}  {name}" for name, text in texts.items())
+    (directory / runs.SUMS).write_text("\n".join(sums))
+
+
 # --- The page ------------------------------------------------------------------------------------
 
 

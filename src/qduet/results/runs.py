@@ -212,13 +212,16 @@ def load(directory: Path | str, *, check: bool = True) -> Runs:
     directory = Path(directory)
     texts = _texts(directory, check)
     config = parse_json(texts[CONFIG], directory / CONFIG)
-    with as_input_error(directory, "restore its files, or train again in another directory"):
+    remedy = "restore it, or train again in another directory"
+    with as_input_error(directory, remedy):
         if config["format"] != FORMAT:
             raise InputError(
                 f"{directory} is of format {config['format']}, not {FORMAT}: another version of "
                 "qduet wrote it"
             )
-        runs = Runs(directory, config, read_table(texts[EVALUATIONS]))
+        with as_input_error(directory / EVALUATIONS, remedy):
+            table = read_table(texts[EVALUATIONS])
+        runs = Runs(directory, config, table)
         _ = runs.finished, runs.commits
         if not is_sound(config):
             raise ValueError("its settings are not what qduet train writes")
@@ -276,9 +279,9 @@ def read_table(text: str) -> dict[str, np.ndarray]:
     rows = list(csv.DictReader(io.StringIO(text)))
     if any(None in row or None in row.values() for row in rows):
         raise ValueError("a row has more or fewer values than there are columns")
-    kinds: dict[str, Any] = {"game": str, "agent": str, "seed": int, "step": int}
     names = rows[0].keys() if rows else COLUMNS
-    if missing := {*kinds, "return_mean"} - {*names}:
+    if missing := {*KEYS, *PUBLISHED} - {*names}:
         raise ValueError(f"there is no column {min(missing)}")
     number = lambda text: float(text) if text else np.nan
+    kinds: dict[str, Any] = {"game": str, "agent": str, "seed": int, "step": int}
     return {name: np.array([kinds.get(name, number)(row[name]) for row in rows]) for name in names}
