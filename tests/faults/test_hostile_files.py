@@ -234,6 +234,17 @@ def test_a_column_that_every_table_has_is_missed(tmp_path, column):
         runs.load(tmp_path)
 
 
+@pytest.mark.parametrize("value", ["1e400", "inf", "nan", "-1", "1.5", "9" * 400])
+@pytest.mark.parametrize("column", ["seed", "step", "episodes_cut"])
+def test_what_is_counted_is_a_whole_number(tmp_path, column, value):
+    """At c84f437 `qduet certify` ended with an OverflowError of ``int(inf)``."""
+    planted.game(tmp_path, "Breakout", np.random.default_rng(0), seeds=[0, 1])
+    change_table(tmp_path, lambda text: with_cell(text, column, value))
+    assert main(["certify", str(tmp_path)]) == 2
+    with pytest.raises(InputError, match=r"evaluations\.csv is damaged"):
+        runs.load(tmp_path)
+
+
 def change_table(directory, change):
     """Changes the evaluations of a directory and makes its checksums anew."""
     texts = {name: (directory / name).read_text() for name in (runs.CONFIG, runs.EVALUATIONS)}
@@ -241,6 +252,14 @@ def change_table(directory, change):
     (directory / runs.EVALUATIONS).write_text(texts[runs.EVALUATIONS])
     sums = (f"{hashlib.sha256(text.encode()).hexdigest()}  {name}" for name, text in texts.items())
     (directory / runs.SUMS).write_text("\n".join(sums))
+
+
+def with_cell(text, column, value):
+    """The table with `value` in the last row."""
+    *others, last = text.splitlines()
+    cells = last.split(",")
+    cells[runs.COLUMNS.index(column)] = value
+    return "\n".join([*others, ",".join(cells)])
 
 
 # --- The page ------------------------------------------------------------------------------------

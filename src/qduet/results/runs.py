@@ -275,7 +275,10 @@ def _read(directory: Path, name: str) -> str:
 
 
 def read_table(text: str) -> dict[str, np.ndarray]:
-    """The columns of a CSV of evaluations: strings, whole numbers, or floats (empty: NaN)."""
+    """The columns of a CSV of evaluations: strings, whole numbers, or floats (empty: NaN).
+
+    A float may be infinite, as the Q values of a run that diverged. What is counted may not.
+    """
     rows = list(csv.DictReader(io.StringIO(text)))
     if any(None in row or None in row.values() for row in rows):
         raise ValueError("a row has more or fewer values than there are columns")
@@ -283,5 +286,13 @@ def read_table(text: str) -> dict[str, np.ndarray]:
     if missing := {*KEYS, *PUBLISHED} - {*names}:
         raise ValueError(f"there is no column {min(missing)}")
     number = lambda text: float(text) if text else np.nan
-    kinds: dict[str, Any] = {"game": str, "agent": str, "seed": int, "step": int}
+    kinds: dict[str, Any] = {"game": str, "agent": str, "seed": _whole, "step": _whole}
+    kinds["episodes_cut"] = lambda text: _whole(text) if text else np.nan
     return {name: np.array([kinds.get(name, number)(row[name]) for row in rows]) for name in names}
+
+
+def _whole(text: str) -> int:
+    number = int(text)
+    if not 0 <= number < 2**32:
+        raise ValueError(f"{number} is not a seed, a step or a count")
+    return number
