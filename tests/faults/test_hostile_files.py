@@ -1,5 +1,6 @@
 """Files that are no files, that expand, that claim too much, that nest: refused in one line."""
 
+import hashlib
 import io
 import json
 import os
@@ -144,6 +145,18 @@ def test_tensors_are_where_their_header_says(tmp_path, change):
         tensors.read(tmp_path / "x")
 
 
+@pytest.mark.parametrize("name", ["label", "seed", "env"])
+def test_metadata_of_tensors_are_texts(tmp_path, name):
+    """At c84f437 `qduet watch` ended with a TypeError where the label was a number."""
+    metadata = {"label": "rdq", "seed": "0", "env": "x", "checksum": "0" * 64} | {name: 1.5}
+    header = json.dumps({"__metadata__": metadata}).encode()
+    digest = hashlib.sha256(header).hexdigest().encode()
+    header = header.replace(b"0" * 64, digest)
+    (tmp_path / "x").write_bytes(struct.pack("<Q", len(header)) + header)
+    with pytest.raises(InputError, match=r"x is damaged .*texts"):
+        tensors.read(tmp_path / "x")
+
+
 # --- JSON ----------------------------------------------------------------------------------------
 
 
@@ -210,6 +223,43 @@ def test_settings_out_of_range_are_refused(tmp_path, change):
     runs.write(tmp_path, config, [])
     with pytest.raises(InputError, match=str(tmp_path)):
         runs.load(tmp_path)
+
+
+@pytest.mark.parametrize("column", [*runs.KEYS, *runs.PUBLISHED])
+def test_a_column_that_every_table_has_is_missed(tmp_path, column):
+    """At c84f437 `qduet train` ended with a KeyError in a finished directory."""
+    planted.game(tmp_path, "Breakout", np.random.default_rng(0), seeds=[0, 1])
+    change_table(tmp_path, lambda text: text.replace(column, "another", 1))
+    with pytest.raises(InputError, match=rf"evaluations\.csv .* no column {column}\)"):
+        runs.load(tmp_path)
+
+
+@pytest.mark.parametrize("value", ["1e400", "inf", "nan", "-1", "1.5", "9" * 400])
+@pytest.mark.parametrize("column", ["seed", "step", "episodes_cut"])
+def test_what_is_counted_is_a_whole_number(tmp_path, column, value):
+    """At c84f437 `qduet certify` ended with an OverflowError of ``int(inf)``."""
+    planted.game(tmp_path, "Breakout", np.random.default_rng(0), seeds=[0, 1])
+    change_table(tmp_path, lambda text: with_cell(text, column, value))
+    assert main(["certify", str(tmp_path)]) == 2
+    with pytest.raises(InputError, match=r"evaluations\.csv is damaged"):
+        runs.load(tmp_path)
+
+
+def change_table(directory, change):
+    """Changes the evaluations of a directory and makes its checksums anew."""
+    texts = {name: (directory / name).read_text() for name in (runs.CONFIG, runs.EVALUATIONS)}
+    texts[runs.EVALUATIONS] = change(texts[runs.EVALUATIONS])
+    (directory / runs.EVALUATIONS).write_text(texts[runs.EVALUATIONS])
+    sums = (f"{hashlib.sha256(text.encode()).hexdigest()}  {name}" for name, text in texts.items())
+    (directory / runs.SUMS).write_text("\n".join(sums))
+
+
+def with_cell(text, column, value):
+    """The table with `value` in the last row."""
+    *others, last = text.splitlines()
+    cells = last.split(",")
+    cells[runs.COLUMNS.index(column)] = value
+    return "\n".join([*others, ",".join(cells)])
 
 
 # --- The page ------------------------------------------------------------------------------------

@@ -147,6 +147,18 @@ def test_another_number_of_threads_is_refused(kept, monkeypatch):
     assert runs.load(kept).config["provenance"]["threads"] == here
 
 
+def test_a_table_from_before_a_column_was_added_is_shown(finished):
+    """At c84f437 the command ended with a KeyError."""
+    job, found = small(), runs.load(finished)
+    rows = train(job, finished).rows
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runs, "COLUMNS", runs.KEYS + runs.PUBLISHED)
+        runs.write(finished, found.config, rows)
+    again = train(job, finished).rows
+    assert [row["return_mean"] for row in again] == [row["return_mean"] for row in rows]
+    assert {row["episodes_cut"] for row in again} == {None}
+
+
 # --- Locks and temporary files --------------------------------------------------------------------
 
 CLAIMS = """

@@ -85,7 +85,8 @@ def test_the_record_stays_that_of_the_start(stopped):
 def test_a_state_comes_back_whole_and_only_to_its_job(place, tmp_path):
     job = small_job()
     built = trainer.build(job, None)
-    row = {"game": "Breakout", "agent": "rdq", "seed": 1, "step": 0, "return_mean": 0.5}
+    known = {"game": "Breakout", "agent": "rdq", "seed": 1, "step": 0, "return_mean": 0.5}
+    row = dict.fromkeys(runs.COLUMNS) | known
     plain = {"step": 300, "blocks": 2, "stretch_seconds": 1.5, "elapsed": 7.25, "rows": [row]}
     state = checkpoint.State(built.start(), sums=np.arange(12.0).reshape(3, 4), **plain)
     checkpoint.save(tmp_path, job, state)
@@ -96,7 +97,9 @@ def test_a_state_comes_back_whole_and_only_to_its_job(place, tmp_path):
     with pytest.raises(InputError, match=r"other settings \(episodes is 5 there, 6 here"):
         checkpoint.load(tmp_path, dataclasses.replace(job, episodes=6), built)
     forged = {"step": "300", "blocks": 0.5, "elapsed": None, "rows": [{"a": 1}]}
-    for name, value in [*forged.items(), ("rows", [row | {"seed": 7}]), ("stretch_seconds", 0)]:
+    rows = [row | {"seed": 7}, row | {"episodes_cut": "3"}, known]
+    forged_rows = [("rows", [each]) for each in rows]
+    for name, value in [*forged.items(), *forged_rows, ("stretch_seconds", 0)]:
         checkpoint.save(tmp_path, job, dataclasses.replace(state, **{name: value}))
         with pytest.raises(InputError, match="is damaged"):
             checkpoint.load(tmp_path, job, built)

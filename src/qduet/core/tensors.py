@@ -129,6 +129,8 @@ def read(path: Path, most: int = MOST_WEIGHTS) -> tuple[dict[str, np.ndarray], d
         text = file.read(length)
         entries = parse_json(text.decode(), path)
         metadata = entries.pop("__metadata__")
+        if not all(isinstance(value, str) for value in metadata.values()):
+            raise ValueError("its metadata are not all texts")
         stored = metadata.pop(_CHECKSUM)
         digest = hashlib.sha256(_BLANK.encode().join(text.rsplit(stored.encode(), 1)))
         for name, entry in sorted(entries.items(), key=lambda item: item[1]["data_offsets"]):

@@ -107,10 +107,12 @@ def load(directory: Path, job: Job, program: Program) -> State:
         fields = {name: stored[name] for name in _NO_ARRAYS}
         counted = all(type(fields[name]) is int for name in ("step", "blocks"))
         rows = runs.read_table(runs.to_csv(fields["rows"]))  # or a value is of another type
+        numbers = (row[name] for row in fields["rows"] for name in runs.COLUMNS[2:])
+        typed = all(isinstance(number, int | float | None) for number in numbers)
         members = {(member.label, member.seed) for member in job.members}
         known = set(zip(rows["agent"].tolist(), rows["seed"].tolist(), strict=True)) <= members
         timed = fields["elapsed"] >= 0 and (fields["stretch_seconds"] > 0 or not fields["blocks"])
-        if not (counted and known and timed and fields["step"] >= 0):
+        if not (counted and typed and known and timed and fields["step"] >= 0):
             raise ValueError("its state is not of this job")
     sums = np.zeros((3, len(job.members)))
     whole = tensors.fit({"runs": program.shapes, "sums": sums}, arrays, path)

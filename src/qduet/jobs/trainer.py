@@ -149,7 +149,8 @@ def _as_recorded(directory: Path, job: Job) -> TrainingResult:
     """The result of a job that was finished before, as its table has it."""
     table = runs.load(directory).table
     columns = [[_number(value) for value in column] for column in table.values()]
-    rows = [dict(zip(table, values, strict=True)) for values in zip(*columns, strict=True)]
+    there = (dict(zip(table, values, strict=True)) for values in zip(*columns, strict=True))
+    rows: list[dict[str, Any]] = [dict.fromkeys(runs.COLUMNS) | row for row in there]
     rows.sort(key=lambda row: row["step"])
     elapsed = float(table["elapsed_seconds"].max())
     return TrainingResult(True, job.steps, elapsed, rows, was_finished=True)

@@ -121,7 +121,7 @@ def _copies(runs: Runs) -> Iterator[str]:
     columns = [name for name in PUBLISHED if name != "elapsed_seconds"]
     first: dict[bytes, str] = {}
     for agent in runs.agents:
-        parts = [runs.scores(agent, name) for name in columns if name in runs.table]
+        parts = [runs.scores(agent, name) for name in columns]
         numbers = np.concatenate([part.values for part in parts], axis=1)
         for seed, row in zip(parts[0].seeds.tolist(), numbers, strict=True):
             run = f"seed {seed} of {agent}"

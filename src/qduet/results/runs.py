@@ -212,13 +212,16 @@ def load(directory: Path | str, *, check: bool = True) -> Runs:
     directory = Path(directory)
     texts = _texts(directory, check)
     config = parse_json(texts[CONFIG], directory / CONFIG)
-    with as_input_error(directory, "restore its files, or train again in another directory"):
+    remedy = "restore it, or train again in another directory"
+    with as_input_error(directory, remedy):
         if config["format"] != FORMAT:
             raise InputError(
                 f"{directory} is of format {config['format']}, not {FORMAT}: another version of "
                 "qduet wrote it"
             )
-        runs = Runs(directory, config, read_table(texts[EVALUATIONS]))
+        with as_input_error(directory / EVALUATIONS, remedy):
+            table = read_table(texts[EVALUATIONS])
+        runs = Runs(directory, config, table)
         _ = runs.finished, runs.commits
         if not is_sound(config):
             raise ValueError("its settings are not what qduet train writes")
@@ -272,13 +275,24 @@ def _read(directory: Path, name: str) -> str:
 
 
 def read_table(text: str) -> dict[str, np.ndarray]:
-    """The columns of a CSV of evaluations: strings, whole numbers, or floats (empty: NaN)."""
+    """The columns of a CSV of evaluations: strings, whole numbers, or floats (empty: NaN).
+
+    A float may be infinite, as the Q values of a run that diverged. What is counted may not.
+    """
     rows = list(csv.DictReader(io.StringIO(text)))
     if any(None in row or None in row.values() for row in rows):
         raise ValueError("a row has more or fewer values than there are columns")
-    kinds: dict[str, Any] = {"game": str, "agent": str, "seed": int, "step": int}
     names = rows[0].keys() if rows else COLUMNS
-    if missing := {*kinds, "return_mean"} - {*names}:
+    if missing := {*KEYS, *PUBLISHED} - {*names}:
         raise ValueError(f"there is no column {min(missing)}")
     number = lambda text: float(text) if text else np.nan
+    kinds: dict[str, Any] = {"game": str, "agent": str, "seed": _whole, "step": _whole}
+    kinds["episodes_cut"] = lambda text: _whole(text) if text else np.nan
     return {name: np.array([kinds.get(name, number)(row[name]) for row in rows]) for name in names}
+
+
+def _whole(text: str) -> int:
+    number = int(text)
+    if not 0 <= number < 2**32:
+        raise ValueError(f"{number} is not a seed, a step or a count")
+    return number

@@ -256,6 +256,6 @@ def _facts(parent: Path, runs: list[Runs], name: str) -> tuple[Fact, ...]:
 
 def _seconds(runs: Runs) -> float:
     """Wall clock of the command; all runs of a directory train side by side. NaN: not known."""
-    elapsed = runs.table.get("elapsed_seconds", np.zeros(0))
+    elapsed = runs.table["elapsed_seconds"]
     known = elapsed[np.isfinite(elapsed)]
     return float(known.max()) if known.size else float("nan")
