@@ -1,7 +1,7 @@
 """The QV family: questions (a) to (c) of docs/study.md and its screening, as far as they are run.
 
-    scores = last_returns(Path("results/choice"))
-    scores["Breakout", "bc_qvmax"]        # [seeds]: mean return of each seed's last evaluation
+scores = last_returns(Path("results/choice"))
+scores["Breakout", "bc_qvmax"]        # [seeds]: mean return of each seed's last evaluation
 """
 
 from pathlib import Path

@@ -20,6 +20,7 @@ from docs_tables.protocols import (
     protocols_table,
     shifts,
 )
+from docs_tables.qv import qv_tables
 from docs_tables.values import published_table, values_table
 from qduet import stats
 from qduet.core.tables import Table
@@ -66,6 +67,7 @@ def tables(results: Path) -> dict[str, str]:
         "leads": leads_table(reference, paper).markdown(),
         "ablation": ablation_table(alone).markdown(),
         **beta_tables(results),
+        **qv_tables(results),
     }
 
 
