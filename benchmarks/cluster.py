@@ -106,7 +106,7 @@ class TwoNodes:
 
 def sweep(plan, out, *options):
     """Starts ``qduet sweep``."""
-    words = [*QDUET, "sweep", str(plan), "--out", str(out), *options]
+    words = [*QDUET, "sweep", str(plan), "--out", str(out), "--runs-per-job", "2", *options]
     return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
@@ -196,7 +196,7 @@ def overhead(args):
     try:
         for i in range(args.rounds):
             begun = time.monotonic()
-            options = ["--engine", "ray", "--address", nodes.address, "--runs-per-job", "2"]
+            options = ["--engine", "ray", "--address", nodes.address]
             process = sweep(plan, where / f"ray-{i}", *options)
             assert process.wait() == 0, process.stdout.read()
             ray_seconds = time.monotonic() - begun

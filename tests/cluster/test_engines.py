@@ -69,6 +69,12 @@ def start(*words):
     return subprocess.Popen(command, env=environment, **streams)
 
 
+def ended(process):
+    """How a process ended: its exit code, and what it printed."""
+    told, _ = process.communicate(timeout=300)
+    return process.returncode, told
+
+
 def sweep(plan, out, *options):
     return start("sweep", plan, "--out", out, "--runs-per-job", 1, *options)
 
@@ -84,9 +90,8 @@ def plan(tmp_path_factory):
 def done(plan, tmp_path_factory):
     """A sweep that nobody disturbed."""
     out = tmp_path_factory.mktemp("done") / "sweep"
-    process = sweep(plan, out)
-    told, _ = process.communicate(timeout=300)
-    assert process.returncode == 0, told
+    code, told = ended(sweep(plan, out))
+    assert code == 0, told
     return out
 
 
@@ -98,9 +103,8 @@ def test_each_job_is_a_directory_named_in_the_sweep(done):
 
 
 def test_collected_runs_are_those_of_one_command(done, tmp_path, capsys):
-    process = start(*SAME, "--out", tmp_path / "one")
-    told, _ = process.communicate(timeout=300)
-    assert process.returncode == 0, told
+    code, told = ended(start(*SAME, "--out", tmp_path / "one"))
+    assert code == 0, told
     assert main(["sweep", "collect", str(done), "--out", str(tmp_path / "all")]) == 0
     one, collected = results(tmp_path / "one" / ".."), results(tmp_path / "all" / "..")
     assert one["one/evaluations.csv"] == collected["all/breakout/evaluations.csv"]
@@ -128,8 +132,7 @@ def test_status_tells_that_all_is_done(done, capsys):
 
 def test_a_finished_sweep_is_left_as_it_is(done, plan):
     before = {path: path.stat().st_mtime_ns for path in done.rglob("*.*") if path.is_file()}
-    process = sweep(plan, done)
-    assert process.wait(timeout=120) == 0
+    assert ended(sweep(plan, done))[0] == 0
     after = {path: path.stat().st_mtime_ns for path in done.rglob("*.*") if path.is_file()}
     assert after.items() >= {x: t for x, t in before.items() if not x.name.startswith(".")}.items()
 
@@ -157,11 +160,11 @@ def test_killed_and_stopped_and_continued_by_two_drivers(done, plan, tmp_path):
     os.kill(workers_of(out)[0], signal.SIGKILL)
     time.sleep(5)
     driver.send_signal(signal.SIGTERM)
-    told, _ = driver.communicate(timeout=120)
-    assert driver.returncode in (0, 75), told
+    code, told = ended(driver)
+    assert code in (0, 75), told
     assert not workers_of(out)
     pair = [sweep(plan, out), sweep(plan, out)]
-    assert [process.wait(timeout=300) for process in pair] == [0, 0]
+    assert [ended(process)[0] for process in pair] == [0, 0]
     assert results(out) == results(done)
 
 
@@ -169,9 +172,8 @@ def test_a_job_that_cannot_be_run_is_named_and_the_others_go_on(done, plan, tmp_
     first, *_ = cutting.load(done).tasks
     (tmp_path / "sweep" / first.name).mkdir(parents=True)
     (tmp_path / "sweep" / first.name / "config.json").write_text("{}")
-    process = sweep(plan, tmp_path / "sweep")
-    told, _ = process.communicate(timeout=300)
-    assert process.returncode == 1
+    code, told = ended(sweep(plan, tmp_path / "sweep"))
+    assert code == 1
     assert f"{first.name} failed: " in told
     assert "2 of 3 jobs finished" in told
     assert (tmp_path / "sweep" / first.name / "config.json").read_text() == "{}"
@@ -179,7 +181,7 @@ def test_a_job_that_cannot_be_run_is_named_and_the_others_go_on(done, plan, tmp_
 
 def test_shards_share_the_jobs_without_knowing_of_each_other(done, plan, tmp_path):
     pair = [sweep(plan, tmp_path / "s", "--shard", f"{i}/2", "--json") for i in (1, 2)]
-    told = [json.loads(process.communicate(timeout=300)[0]) for process in pair]
+    told = [json.loads(ended(process)[1]) for process in pair]
     assert [x["finished"] for x in told] == [2, 1]
     assert results(tmp_path / "s") == results(done)
 

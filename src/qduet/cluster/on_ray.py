@@ -81,7 +81,10 @@ def check(directory: Path, versions: dict[str, str]) -> None:
     ]
     ready, _ = ray.wait(refs, num_returns=len(refs), timeout=60)
     for ref in ready:
-        problem = ray.get(ref)
+        try:
+            problem = ray.get(ref)
+        except ray.exceptions.RayError:  # the node was lost meanwhile
+            continue
         if problem:
             raise InputError(problem)
 
