@@ -23,6 +23,7 @@ import qduet.cli.certify
 import qduet.cli.compare
 import qduet.cli.report
 import qduet.cli.reproduce
+import qduet.cli.sweep
 import qduet.cli.theory
 import qduet.cli.train
 import qduet.cli.watch

@@ -32,7 +32,25 @@ COMMANDS = {
     "train": [*TRAIN, "made"],
     "reproduce": [*REPRODUCE, "made"],
     "report": ["report", "job", "out", "-o", "made/report.html"],
+    "sweep": ["sweep", "plan.toml", "--out", "made", "--checkpoint-minutes", "0"],
 }
+PLAN = """
+environments = ["MinAtar/Breakout-v1"]
+steps = 400
+evaluate_every = 200
+episodes = 2
+[[agents]]
+name = "rdq"
+capacity = 200
+learn_from = 100
+sync_every = 100
+[[tabular]]
+figure = "figure5"
+seeds = 2
+steps = 200
+step_sizes = [0.1, 1.0]
+actions = [2]
+"""
 
 
 def undisturbed(lab: Laboratory) -> dict[str, dict]:
@@ -55,10 +73,11 @@ def undisturbed(lab: Laboratory) -> dict[str, dict]:
 
 
 def room(lab: Laboratory) -> Path:
-    """A room with results to report on."""
+    """A room with results to report on, and a plan."""
     empty = lab.room()
     for name in ("job", "out"):
         shutil.copytree(lab.specimens / name, empty / name)
+    (empty / "plan.toml").write_text(PLAN)
     return empty
 
 
@@ -90,7 +109,7 @@ def case(lab: Laboratory, number: int, generator: random.Random) -> tuple[Counte
         # In an order that is random, but the same for every run of this part.
         name, plan = random.Random(0).sample(exact, len(exact))[number]
     else:
-        name, plan = generator.choices([*COMMANDS], (6, 3, 1))[0], None
+        name, plan = generator.choices([*COMMANDS], (6, 3, 1, 2))[0], None
     here, faults = room(lab), []
     for _ in range(generator.randint(1, 4)):
         after = generator.uniform(0, 1.2 * usual[name]["seconds"]) if plan is None else None

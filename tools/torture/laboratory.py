@@ -224,7 +224,7 @@ def results_of(directory: Path) -> dict[str, str]:
     kept = {
         name: digest
         for name, digest in found.items()
-        if not name.startswith("checkpoint/")
+        if "checkpoint/" not in name
         and name.endswith((".safetensors", ".npz", ".md", "summary.json", "settings.json"))
     }
     for name in found:

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from qduet.cli.options import add_json, add_out, nonempty_path, print_json, real, whole
 from qduet.cluster import cutting, estimates, local, on_ray, status
@@ -271,6 +272,7 @@ def _ended(
     else:
         print(f"{done:,} of {len(mine):,} jobs finished; results in {args.out}/")
     for name, outcome in failed.items():
+        status.Status(out, name).write("failed", reason=outcome.reason)
         print(f"qduet sweep: {name} failed: {outcome.reason}", file=sys.stderr)
     if done == len(mine):
         return 0
@@ -289,14 +291,8 @@ def _status(directory: Path, as_json: bool) -> int:
     if as_json:
         left = overview.seconds_left
         jobs = [
-            {
-                "name": job.task.name,
-                "runs": job.task.runs,
-                "state": job.state,
-                "done": job.done,
-                **job.note,
-            }
-            | {"state": job.state}
+            {**job.note, "name": job.task.name, "runs": job.task.runs, "state": job.state}
+            | {"done": job.done}
             for job in overview.jobs
         ]
         counts = {state: overview.count(state) for state in status.STATES}
@@ -308,22 +304,22 @@ def _status(directory: Path, as_json: bool) -> int:
 
 
 def _view(overview: Overview, most: int) -> Any:
-    """A line of counts, then a table of the jobs that run or have failed."""
+    """A line of counts, a table of the jobs that run, and a line for each that has failed."""
     counts = ", ".join(f"{overview.count(state):,} {state}" for state in status.STATES)
     rate, left = overview.frames_per_second, overview.seconds_left
     told = f"{counts}" + (f"; {rate:,.0f} frames/s" if rate else "")
     told += f"; about {_time(left)} left" if left else ""
-    table = Table()
-    for heading in ("job", "state", "done", "frames/s", "where, or why"):
-        table.add_column(heading)
-    shown = overview.of("running") + overview.of("failed")
-    for job in shown[:most]:
+    table = Table("job", "done", "frames/s", "node")
+    running = overview.of("running")
+    for job in running[:most]:
         rate = float(job.note.get("frames_per_second", 0.0))
-        why = job.note.get("reason") if job.state == "failed" else job.note.get("host", "")
-        table.add_row(
-            job.task.name, job.state, f"{job.done:.0%}", f"{rate:,.0f}" if rate else "", str(why)
-        )
-    return Group(told, table) if shown else told
+        node = str(job.note.get("host", ""))
+        table.add_row(job.task.name, f"{job.done:.0%}", f"{rate:,.0f}" if rate else "", node)
+    failed = [
+        Text(f"{job.task.name} failed: {job.note.get('reason', '')}")
+        for job in overview.of("failed")[:most]
+    ]
+    return Group(told, *([table] if running else []), *failed)
 
 
 class _Display:
@@ -336,7 +332,7 @@ class _Display:
             if sys.stderr.isatty() and not quiet
             else None
         )
-        self.drawn = self.printed = time.monotonic()
+        self.next = time.monotonic() + (0.0 if self.live else LINE_SECONDS)
 
     def __enter__(self) -> "_Display":
         if self.live:
@@ -350,11 +346,14 @@ class _Display:
     def __call__(self) -> None:
         """Shows the state, if the last time was a while ago."""
         now = time.monotonic()
-        if self.live and now - self.drawn > 2:
-            self.drawn = now
+        if now < self.next:
+            return
+        if self.live:
             self.live.update(_view(status.look(self.directory), most=20), refresh=True)
-        elif not self.live and now - self.printed > LINE_SECONDS:
-            self.printed = now
+            cost = time.monotonic() - now  # of reading thousands of files, perhaps
+            self.next = now + max(2.0, 20 * cost)
+        else:
+            self.next = now + LINE_SECONDS
             overview = status.look(self.directory)
             counts = ", ".join(f"{overview.count(state):,} {state}" for state in status.STATES)
             print(

@@ -89,11 +89,22 @@ def load(directory: Path) -> Sweep | None:
             raise ValueError("another version of qduet wrote it")
         tasks = tuple(Task(x["name"], x["kind"], x["settings"]) for x in document["jobs"])
         for task in tasks:
-            if task.name != _named(task.kind, task.settings).name:
+            if not _is_sound(task):
                 raise ValueError(f"the settings of {task.name} are others")
-            _ = task.agents() if task.trains else None
         known = {key: str(value) for key, value in document["versions"].items()}
         return Sweep(tasks, known, int(document["threads"]), tuple(map(str, document["modules"])))
+
+
+def _is_sound(task: Task) -> bool:
+    """Whether its name is that of its settings, and these are what every reader relies on."""
+    settings = task.settings
+    if task.kind not in ("train", "tabular") or task.name != _named(task.kind, settings).name:
+        return False
+    if not task.trains:
+        return True
+    numbers = (*settings["seeds"], *(settings[x] for x in ("steps", "evaluate_every", "episodes")))
+    labels = [agent["label"] for agent in settings["agents"]]
+    return all(type(x) is int for x in numbers) and all(type(x) is str for x in labels)
 
 
 def save(directory: Path, sweep: Sweep) -> None:

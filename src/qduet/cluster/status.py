@@ -1,9 +1,13 @@
-"""Where each job of a sweep stands, read from its files: from any machine, at any time.
+"""Where each job of a sweep stands: a file that it writes, and an overview read from all of them.
 
-overview = look(Path("out/sweep"))
+overview = look(Path("out/sweep"))              # from any machine, at any time
 overview.count("finished"), overview.seconds_left
 """
 
+import contextlib
+import os
+import socket
+import threading
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,15 +15,52 @@ from typing import Any, NamedTuple
 from qduet.cluster import cutting
 from qduet.cluster.cutting import Task
 from qduet.core.errors import InputError
+from qduet.core.files import write_json
 from qduet.core.reading import MissingError, read_json
 
 FOLDER = "status"
 """The folder of a sweep with a file for each job that was begun."""
 
-SILENT = 120.0
+EVERY = 5.0
+"""Seconds between two writings of a status."""
+
+SILENT = 60.0
 """Seconds without a sign of life, after which a job that was running is taken to be lost."""
 
 STATES = ("finished", "running", "waiting", "failed")
+
+
+class Status(contextlib.AbstractContextManager["Status"]):
+    """The status file of a job that runs; inside the context it is written every few seconds."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        self._path = directory / FOLDER / f"{name}.json"
+        self._values: dict[str, Any] = {}
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._write_now_and_then, daemon=True)
+
+    def __enter__(self) -> "Status":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def tell(self, **values: Any) -> None:
+        """What the next writing says."""
+        self._values = {**self._values, **values}
+
+    def write(self, state: str, **values: Any) -> None:
+        """Writes the file; a disk that is full does not end the job."""
+        self.tell(**values, state=state, at=time.time(), host=socket.gethostname(), pid=os.getpid())
+        with contextlib.suppress(InputError, OSError):
+            write_json(self._path, self._values)
+
+    def _write_now_and_then(self) -> None:
+        while not self._ended.wait(EVERY if "at" in self._values else 1.0):
+            if "doing" in self._values:  # not before it has the directory for itself
+                self.write("running")
 
 
 class JobStatus(NamedTuple):

@@ -16,7 +16,6 @@ import os
 import signal
 import socket
 import sys
-import time
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -25,9 +24,8 @@ from typing import Any
 from qduet.cluster import cutting
 from qduet.cluster.cutting import Sweep, Task
 from qduet.cluster.engine import CODES, Outcome
-from qduet.cluster.status import FOLDER
+from qduet.cluster.status import Status
 from qduet.core.errors import InputError
-from qduet.core.files import write_json
 from qduet.core.machine import threads
 from qduet.jobs.job import Job
 from qduet.jobs.resuming import BusyError, claimed
@@ -37,9 +35,6 @@ from qduet.tabular.experiments import RuleSpec, TabularExperiment
 from qduet.tabular.mdp import FOUR_STATE
 from qduet.tabular.running import run as run_experiment
 from qduet.tabular.toy_text import from_gymnasium
-
-EVERY = 5.0
-"""Seconds between two writings of a status."""
 
 
 def work(
@@ -51,7 +46,14 @@ def work(
     commit: str | None = None,
 ) -> Outcome:
     """Does one job of the sweep in `directory`, or what is left of it."""
-    status = Status(directory, name)
+    with Status(directory, name) as status:
+        outcome = _attempt(directory, name, status, device, checkpoint_minutes, commit)
+    if outcome.state != "busy":
+        status.write(outcome.state, reason=outcome.reason)
+    return outcome
+
+
+def _attempt(directory: Path, name: str, status: Status, *options: Any) -> Outcome:
     try:
         sweep = cutting.load(directory)
         if sweep is None:
@@ -65,43 +67,16 @@ def work(
         _check_versions(sweep)
         for module in sweep.modules:
             importlib.import_module(module)
-        run = _train if task.trains else _tabulate
-        outcome = run(task, directory / name, status, device, checkpoint_minutes, commit)
+        return (_train if task.trains else _tabulate)(task, directory / name, status, *options)
     except BusyError:
         return Outcome("busy")
     except InputError as error:
-        outcome = Outcome("failed", str(error))
+        return Outcome("failed", str(error))
     except KeyboardInterrupt:
-        outcome = Outcome("stopped")
+        return Outcome("stopped")
     except Exception as error:
         traceback.print_exc()
-        reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        outcome = Outcome("failed", reason)
-    status.write(outcome.state, reason=outcome.reason)
-    return outcome
-
-
-class Status:
-    """The status file of a job, which is written now and then while it runs."""
-
-    def __init__(self, directory: Path, name: str) -> None:
-        self.path = directory / FOLDER / f"{name}.json"
-        self.written = -EVERY
-        self.last: dict[str, Any] = {}
-
-    def write(self, state: str, **values: Any) -> None:
-        """Writes the file; a disk that is full does not end the job."""
-        self.last = {**self.last, **values, "state": state, "at": time.time()}
-        self.last |= {"host": socket.gethostname(), "pid": os.getpid()}
-        with contextlib.suppress(InputError, OSError):
-            write_json(self.path, self.last)
-
-    def progress(self, **values: Any) -> None:
-        """Writes it as running, if the last time was some seconds ago."""
-        now = time.monotonic()
-        if now - self.written >= EVERY:
-            self.written = now
-            self.write("running", **values)
+        return Outcome("failed", " ".join(f"{type(error).__name__}: {error}".split())[:300])
 
 
 def _check_versions(sweep: Sweep) -> None:
@@ -120,7 +95,7 @@ def _train(
 
     def on_progress(progress: Progress) -> None:
         rate = progress.frames_per_second
-        status.progress(doing=progress.doing, step=progress.step, frames_per_second=rate)
+        status.tell(doing=progress.doing, step=progress.step, frames_per_second=rate)
 
     result = train(
         job,
@@ -131,7 +106,7 @@ def _train(
         raise_signals=False,
         on_progress=on_progress,
     )
-    status.last |= {"step": result.step, "elapsed": result.elapsed}
+    status.tell(step=result.step, elapsed=result.elapsed)
     return Outcome("finished" if result.finished else "stopped")
 
 
@@ -150,7 +125,7 @@ def _tabulate(
     def on_progress(num_actions: int, updates: int) -> None:
         nonlocal done
         done += updates
-        status.progress(doing=f"|A| = {num_actions}", share=done / experiment.updates)
+        status.tell(doing=f"|A| = {num_actions}", share=done / experiment.updates)
 
     with claimed(directory):
         run_experiment(experiment, directory, on_progress=on_progress, workers=threads())
