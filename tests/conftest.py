@@ -11,8 +11,8 @@ jax.config.update("jax_platforms", "cpu")
 
 SLOW = """
 test_acting test_bench_deep test_bench_tabular test_cli test_cli_compare test_cli_hostile
-test_cli_theory test_command_lines test_conformance test_damaged_files test_devices
-test_docs_commands test_docs_tables test_environments test_evaluation test_examples test_figure6
+test_cli_theory test_cluster_simulation test_command_lines test_conformance test_damaged_files test_devices
+test_docs_commands test_docs_tables test_engines test_environments test_evaluation test_examples test_figure6
 test_figure_numbers test_figures test_games test_groups test_gym test_gymnax_interface
 test_hostile_files test_incomplete_directories test_job_directories test_kernels test_limits
 test_networks test_odd_arguments test_one_sided test_own_game test_parity test_plain_and_fused

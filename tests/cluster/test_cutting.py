@@ -50,11 +50,18 @@ def test_agents_that_share_a_program_share_jobs_and_others_do_not():
     assert [agent["label"] for agent in other.settings["agents"]] == ["dqv_max"]
 
 
-def test_more_workers_get_more_jobs():
-    """180 runs: on one GPU 2 jobs of 90; on eight GPUs jobs of 30, the least that is worth one."""
+@pytest.mark.parametrize(
+    ("workers", "sizes"),
+    [
+        (1, [90, 90]),  # 2 × 405 µs; in jobs of 60, 3 × 315
+        (2, [90, 90]),
+        (4, [44, 46, 44, 46]),  # all four at once
+        (8, [30] * 6),  # smaller ones would take nearly as long
+    ],
+)
+def test_jobs_are_of_the_size_that_ends_the_sweep_soonest(workers, sizes):
     many = plan(("dqn", "rdq"), range(90))
-    assert [task.runs for task in cut(many)] == [90, 90]
-    assert [task.runs for task in cut(many, GPUS)] == [30] * 6
+    assert [task.runs for task in cut(many, GPU._replace(workers=workers))] == sizes
 
 
 def test_a_job_is_named_by_its_settings():
@@ -89,7 +96,8 @@ def test_a_plan_that_shrank_or_changed_is_refused(other, words):
 def test_more_runs_than_fit_are_refused_with_how_many_would():
     small = Machine("NVIDIA H200", 1, 2**30)
     with pytest.raises(InputError, match=r"at most \d+ fit"):
-        cut(plan(), small, most=1_000)
+        cut(plan(seeds=range(200)), small, most=1_000)
+    assert cut(plan(), small, most=1_000) == cut(plan(), GPU, most=30)  # there are no more than 30
     assert all(task.runs < 60 for task in cut(plan(seeds=range(200)), small))
 
 

@@ -103,6 +103,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _show_plan(plan: Plan, args: argparse.Namespace) -> int:
     machine = estimates.this_machine(args.device, args.cpus_per_task)
+    machine = machine._replace(workers=machine.workers * (args.shard or (1, 1))[1])
     there = cutting.load(args.out) if args.out else None
     where = args.out or Path("OUT")
     tasks = cutting.extended(there, plan, machine, args.runs_per_job, where)
@@ -218,16 +219,17 @@ def _begun(
 
     there = cutting.load(out)
     if there is not None:
-        _check_same(there, options, out)
+        _check_same(there, machine, options, out)
     known = there.tasks if there else ()
     work.check(cutting.extended(there, plan, machine, args.runs_per_job, out)[len(known) :])
     check_writable(out)  # from here on, something is written
     with open(open_lock(out / ".sweep.lock"), "rb+", buffering=0) as file:
         while lock(file.fileno()) is False:  # another driver is writing
             time.sleep(0.1)
-        there = cutting.load(out) or Sweep(
-            (), cutting.versions(), options.threads, tuple(args.modules)
-        )
+        there = cutting.load(out)
+        if there is None:
+            there = Sweep((), cutting.versions(), options.threads, tuple(args.modules))
+        _check_same(there, machine, options, out)
         tasks = cutting.extended(there, plan, machine, args.runs_per_job, out)
         if len(tasks) > len(there.tasks):
             there = there._replace(tasks=tasks)
@@ -235,8 +237,8 @@ def _begun(
     return there
 
 
-def _check_same(there: Sweep, options: Options, out: Path) -> None:
-    if there.threads != options.threads:
+def _check_same(there: Sweep, machine: Machine, options: Options, out: Path) -> None:
+    if there.threads != options.threads and not machine.gpu:
         raise InputError(
             f"{out} was begun with --cpus-per-task {there.threads}, which decides the last bits of "
             "its results; continue with that"

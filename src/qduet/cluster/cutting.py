@@ -7,6 +7,7 @@ that the directory has, it is refused.
 """
 
 import hashlib
+import heapq
 import itertools
 from collections.abc import Iterable, Sequence
 from importlib import metadata
@@ -25,14 +26,8 @@ from qduet.env_ids import game_of
 
 FILE, FORMAT = "sweep.json", 1
 
-GPU_RUNS, CPU_RUNS = 120, 8
-"""Runs of a job, at most: more in one program gain nothing."""
-
-JOBS_EACH = 3
-"""Jobs for each of several workers, so that all are busy to the end."""
-
-LEAST_GPU_RUNS = 30
-"""… but no job on a GPU is made smaller than this for it: it would take nearly as long."""
+GPU_RUNS, CPU_RUNS = range(30, 121), range(1, 9)
+"""Runs of a job, if the choice is free: fewer on a GPU take nearly as long, more gain nothing."""
 
 
 class Task(NamedTuple):
@@ -127,22 +122,40 @@ def extended(
     for task in old:
         if not task.trains and tabular.pop(task.name, None) is None:
             raise _changed(where, f"its tabular experiment {task.name} is not in the plan")
-    size = _usual_size(len(wanted), machine)
+    new = [(env, *found) for env in plan.environments for found in _rectangles(plan, env, wanted)]
+    size = runs_per_job or _usual_size([(len(a), len(s)) for _, a, s in new], machine)
     fresh: list[Task] = []
-    for env in plan.environments:
-        for agents, seeds in _rectangles(plan, env, wanted):
-            most = _most(env, agents, plan.episodes, machine, runs_per_job)
-            chosen = max(1, min(x for x in (runs_per_job or size, most) if x is not None))
-            fresh += _pieces(plan, env, agents, seeds, chosen)
+    for env, agents, seeds in new:
+        asked = min(size, len(agents) * len(seeds))
+        most = _most(env, agents, plan.episodes, machine, asked if runs_per_job else None)
+        fresh += _pieces(plan, env, agents, seeds, asked if most is None else min(asked, most))
     return (*old, *fresh, *tabular.values())
 
 
-def _usual_size(num_runs: int, machine: Machine) -> int:
-    """Runs of a job, if memory and the user leave the choice."""
-    least, most = (LEAST_GPU_RUNS, GPU_RUNS) if machine.gpu else (1, CPU_RUNS)
-    if machine.workers == 1:
-        return most
-    return min(most, max(least, -(-num_runs // (JOBS_EACH * machine.workers))))
+def _usual_size(shapes: Sequence[tuple[int, int]], machine: Machine) -> int:
+    """Runs of a job, if memory and the user leave the choice: those that end the sweep soonest.
+
+    `shapes` are the numbers of agents and of seeds that can share a program.
+    """
+
+    def end(size: int) -> float:
+        """When the last worker is done, if the next one that is free takes the longest job left."""
+        runs = [a * s for shape in shapes for a, s in _piece_shapes(*shape, size)]
+        workers = [0.0] * machine.workers
+        for cost in sorted((estimates.relative_cost(n, machine) for n in runs), reverse=True):
+            heapq.heapreplace(workers, workers[0] + cost)
+        return max(workers)
+
+    return min(GPU_RUNS if machine.gpu else CPU_RUNS, key=lambda size: (end(size), -size))
+
+
+def _piece_shapes(num_agents: int, num_seeds: int, size: int) -> list[tuple[int, int]]:
+    """Agents and seeds of the jobs that hold all of them, each of at most `size` runs."""
+    return [
+        (len(some), len(few))
+        for some in _evenly(range(num_agents), min(size, num_agents))
+        for few in _evenly(range(num_seeds), max(1, size // len(some)))
+    ]
 
 
 RunKey = tuple[str, str, int]

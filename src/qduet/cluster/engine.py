@@ -8,7 +8,7 @@ from qduet.cluster.estimates import Machine
 from qduet.core.errors import InputError
 from qduet.core.reading import read_json
 
-CODES = {"finished": 0, "failed": 2, "stopped": 75, "busy": 76}
+CODES = {"finished": 0, "unfit": 77, "failed": 2, "stopped": 75, "busy": 76}
 """Exit codes of a process that does one job."""
 
 
@@ -17,7 +17,7 @@ class Outcome(NamedTuple):
 
     state: str
     """``finished``, ``failed``, ``stopped`` (it can go on), ``busy`` (another process has it),
-    ``killed``"""
+    ``unfit`` (this machine cannot do it), ``killed``"""
     reason: str = ""
     """Why it failed, in one line."""
 
@@ -25,7 +25,7 @@ class Outcome(NamedTuple):
     def of_code(cls, code: int, directory: Path, name: str) -> "Outcome":
         """The outcome that a process left in the status file and in its exit code."""
         state = {number: state for state, number in CODES.items()}.get(code, "failed")
-        if state != "failed":
+        if state not in ("failed", "unfit"):
             return cls(state)
         try:
             reason = str(read_json(directory / status.FOLDER / f"{name}.json")["reason"])

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from qduet.agents import Agent
 from qduet.cluster.plan import iterations
 from qduet.core import machine
+from qduet.core.errors import InputError
 
 CHANNELS = {"Asterix": 4, "Breakout": 4, "Freeway": 7, "Seaquest": 10, "SpaceInvaders": 6}
 """Of the games' boards, which decide the size of an observation and of the first layer."""
@@ -22,7 +23,10 @@ CPU_FRAMES = 2_000.0
 """Frames per second of a run on one CPU core."""
 
 FEW_RUNS, EACH_RUN, MANY_RUNS = 135.0, 3.0, 4.4
-"""On an H200 an iteration of n runs takes max(135 + 3 n, 4.4 n) µs: measured at 15, 30, 90, 240."""
+"""On an H200 an iteration of n runs takes max(135 + 3 n, 4.4 n) µs.
+
+Measured at 90 and 240 runs; at 15 and 30 only while two jobs shared the GPU.
+"""
 
 CPU_UPDATES = 1.5e8
 """Table updates per second of one CPU core."""
@@ -47,6 +51,8 @@ class Machine(NamedTuple):
 def this_machine(device: str, cpus_per_task: int) -> Machine:
     """The GPUs of this machine, or its CPU cores; ``device`` as in ``qduet train``."""
     gpus = [] if device == "cpu" or os.environ.get("JAX_PLATFORMS") == "cpu" else gpus_here()
+    if device == "gpu" and not gpus:
+        raise InputError("device gpu: nvidia-smi finds none here; use device cpu")
     if gpus:
         return Machine(gpus[0][0], len(gpus), int(0.75 * min(size for _, size in gpus)))
     workers = max(1, machine.cores() // cpus_per_task)
@@ -110,8 +116,15 @@ def seconds(env_id: str, agent: Agent, runs: int, steps: int, machine: Machine) 
         return runs * steps / CPU_FRAMES * COST[name]
     if "H200" not in machine.device:
         return None
-    micros = max(FEW_RUNS + EACH_RUN * runs, MANY_RUNS * runs) * COST[name]
+    micros = relative_cost(runs, machine) * COST[name]
     return 20.0 + 1e-6 * micros * iterations(steps, agent)
+
+
+def relative_cost(runs: int, machine: Machine) -> float:
+    """Time of a job of so many runs, in units of its device: µs per iteration of an H200."""
+    if not machine.gpu:
+        return runs + 0.2  # one after the other; a start takes as long as a fifth of a short run
+    return max(FEW_RUNS + EACH_RUN * runs, MANY_RUNS * runs)
 
 
 def most_runs(each: int | None, machine: Machine) -> int | None:

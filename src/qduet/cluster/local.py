@@ -4,8 +4,8 @@ A job is a process of its own, so that one that crashes takes nothing with it an
 memory. A process that is killed is started again, and goes on from its last checkpoint.
 """
 
+import collections
 import os
-import queue
 import signal
 import subprocess
 import sys
@@ -39,24 +39,22 @@ def run(
     asked_to_stop: Callable[[], bool],
 ) -> dict[str, Outcome]:
     """Does the jobs `names`; returns the outcome of each that had a turn."""
-    waiting: queue.SimpleQueue[tuple[str, int]] = queue.SimpleQueue()
-    for name in names:
-        waiting.put((name, 0))
+    waiting = collections.deque((name, 0) for name in names)
     outcomes: dict[str, Outcome] = {}
     halt = threading.Event()
 
     def worker(number: int) -> None:
         while not halt.is_set():
             try:
-                name, kills = waiting.get_nowait()
-            except queue.Empty:
+                name, kills = waiting.popleft()
+            except IndexError:
                 return
             outcome = _process(directory, name, machine, number, options, halt)
             if outcome.state == "busy":
-                waiting.put((name, kills))
+                waiting.append((name, kills))
                 halt.wait(PAUSE)
             elif outcome.state == "killed" and kills < options.retries:
-                waiting.put((name, kills + 1))
+                waiting.appendleft((name, kills + 1))
             else:
                 outcomes[name] = outcome.after(kills)
 

@@ -5,6 +5,7 @@ gets a process of its own (`max_calls=1`), which gives back the GPU's memory whe
 `Outcome` passes through Ray; results go to the directory, which all nodes must see.
 """
 
+import collections
 import logging
 import os
 import time
@@ -18,6 +19,9 @@ from qduet.core.errors import InputError
 
 PAUSE = 2.0
 """Seconds before a job that another process has is tried again."""
+
+RETRIED = 20
+"""How often a job is tried again that came to a node which does not see the directory."""
 
 LEAVE = 120.0
 """Seconds that jobs have to save what they did, when the sweep is stopped."""
@@ -142,6 +146,7 @@ def run(
 
     pending = {submit(name): name for name in names}
     later: list[tuple[float, str]] = []
+    unfit: collections.Counter[str] = collections.Counter()
     outcomes: dict[str, Outcome] = {}
     while pending or later:
         if asked_to_stop():
@@ -157,8 +162,11 @@ def run(
         for ref in ray.wait([*pending], timeout=0.5)[0]:
             name = pending.pop(ref)
             outcome = _outcome(ray, ref)
-            if outcome.state == "busy":
+            unfit[name] += outcome.state == "unfit"
+            if outcome.state == "busy" or (outcome.state == "unfit" and unfit[name] <= RETRIED):
                 later.append((time.monotonic() + PAUSE, name))
+            elif outcome.state == "unfit":
+                outcomes[name] = outcome._replace(state="failed")
             else:
                 outcomes[name] = outcome
     return outcomes

@@ -202,6 +202,12 @@ class _Reader:
                         f"two agents are called {label}: give one a label", "label", "agents", i
                     )
                 agents[label] = agent
+                if numbers["evaluate_every"] % agent.sync_every:
+                    raise self.error(
+                        f"evaluate_every must be a multiple of sync_every ({agent.sync_every:,}); "
+                        f"it is {numbers['evaluate_every']:,}",
+                        "evaluate_every" if "evaluate_every" in top else "steps",
+                    )
         environments = self.environments(top["environments"])
         return Plan(environments, tuple(agents.items()), seeds, **numbers, tabular=tabular)
 
@@ -228,8 +234,10 @@ class _Reader:
         label = options.pop("label", name)
         if name not in AGENTS:
             raise self.unknown("agent", name, AGENTS, "name", *where)
-        if not isinstance(label, str):
-            raise self.error(f"label must be a text; it is {label!r}", "label", *where)
+        if not isinstance(label, str) or not re.fullmatch(r"[\w.+-]+", label):
+            raise self.error(
+                f"label must be of letters, digits and . _ + -, not {label!r}", "label", *where
+            )
         agent = make_agent(name, protocol=protocol)
         known = agent.fields().keys() - {"name", "algorithm"}
         for key, value in options.items():

@@ -37,6 +37,10 @@ from qduet.tabular.running import run as run_experiment
 from qduet.tabular.toy_text import from_gymnasium
 
 
+class UnfitError(InputError):
+    """The machine cannot do any job of the sweep."""
+
+
 def work(
     directory: Path,
     name: str,
@@ -48,7 +52,7 @@ def work(
     """Does one job of the sweep in `directory`, or what is left of it."""
     with Status(directory, name) as status:
         outcome = _attempt(directory, name, status, device, checkpoint_minutes, commit)
-    if outcome.state != "busy":
+    if outcome.state not in ("busy", "unfit"):
         status.write(outcome.state, reason=outcome.reason)
     return outcome
 
@@ -57,7 +61,7 @@ def _attempt(directory: Path, name: str, status: Status, *options: Any) -> Outco
     try:
         sweep = cutting.load(directory)
         if sweep is None:
-            raise InputError(
+            raise UnfitError(
                 f"{socket.gethostname()} does not see {directory / cutting.FILE}: --out must be on "
                 "a file system that all nodes share"
             )
@@ -70,6 +74,8 @@ def _attempt(directory: Path, name: str, status: Status, *options: Any) -> Outco
         return (_train if task.trains else _tabulate)(task, directory / name, status, *options)
     except BusyError:
         return Outcome("busy")
+    except UnfitError as error:
+        return Outcome("unfit", str(error))
     except InputError as error:
         return Outcome("failed", str(error))
     except KeyboardInterrupt:
@@ -82,7 +88,7 @@ def _attempt(directory: Path, name: str, status: Status, *options: Any) -> Outco
 def _check_versions(sweep: Sweep) -> None:
     for package, version in cutting.versions().items():
         if sweep.versions.get(package) != version:
-            raise InputError(
+            raise UnfitError(
                 f"{socket.gethostname()} has {package} {version}, and the sweep was begun with "
                 f"{sweep.versions.get(package)}: install that one, or begin another sweep"
             )
