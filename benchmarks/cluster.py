@@ -86,8 +86,8 @@ class TwoNodes:
         self.cluster.remove_node(self.node, allow_graceful=False)
         self.node = self.cluster.add_node(num_cpus=1)
 
-    def workers(self):
-        """The processes that are at work on a job."""
+    def workers(self, names):
+        """The processes that are at work on these jobs."""
         found = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdecimal():
@@ -95,7 +95,7 @@ class TwoNodes:
                     title = (entry / "cmdline").read_bytes().decode(errors="replace")
                 except OSError:
                     continue
-                if title.startswith("ray::") and "IDLE" not in title and "-" in title:
+                if title.startswith(tuple(f"ray::{name}" for name in names)):
                     found.append(int(entry.name))
         return found
 
@@ -124,6 +124,7 @@ def faults(args):
     local = sweep(plan, where / "local", "--checkpoint-minutes", "0")
     assert local.wait() == 0, local.stdout.read()
     local_seconds = time.monotonic() - begun
+    names = [path.stem for path in (where / "local" / "status").iterdir()]
     nodes, generator = TwoNodes(), random.Random(args.seed)
     options = ["--engine", "ray", "--address", nodes.address, "--retries", "20"]
     options += ["--checkpoint-minutes", "0"]
@@ -134,7 +135,7 @@ def faults(args):
         while driver.poll() is None:
             time.sleep(generator.uniform(0.5, args.pause))
             kills = done["workers killed"]
-            workers = nodes.workers()
+            workers = nodes.workers(names)
             if workers and kills < args.kills:
                 victim = generator.choice(workers)
                 try:

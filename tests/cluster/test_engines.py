@@ -4,6 +4,7 @@ import csv
 import importlib.util
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from qduet.cli import main
-from qduet.cluster import cutting
+from qduet.cluster import cutting, local, status
+from qduet.cluster.engine import Options, Outcome
+from qduet.cluster.estimates import Machine
 
 ROOT = Path(__file__).parents[2]
 
@@ -166,6 +169,50 @@ def test_killed_and_stopped_and_continued_by_two_drivers(done, plan, tmp_path):
     pair = [sweep(plan, out), sweep(plan, out)]
     assert [ended(process)[0] for process in pair] == [0, 0]
     assert results(out) == results(done)
+
+
+def test_a_job_whose_results_are_gone_is_not_finished(done, tmp_path):
+    copy = shutil.copytree(done, tmp_path / "copy")
+    first, *_, last = cutting.load(copy).tasks
+    assert status.look(copy).count("finished") == 3
+    shutil.rmtree(copy / first.name)
+    shutil.rmtree(copy / last.name)
+    assert status.look(copy).count("waiting") == 2
+
+
+def test_a_job_that_others_end_is_started_again_and_given_up_at_last(done, tmp_path, monkeypatch):
+    copy = shutil.copytree(done, tmp_path / "copy")
+    name = cutting.load(copy).tasks[0].name
+    shutil.rmtree(copy / name)
+    turns = []
+
+    def ended_by_others(*arguments):
+        turns.append(arguments[1])
+        return Outcome("stopped") if len(turns) % 2 else Outcome("killed", "by SIGKILL")
+
+    monkeypatch.setattr(local, "_process", ended_by_others)
+    one = Machine("cpu", 1, None)
+    outcomes = local.run(copy, [name], one, Options(retries=3), lambda: False)
+    assert turns == [name] * 4
+    assert outcomes[name] == Outcome("failed", "ended 4 times by others; by SIGKILL")
+    (failed,) = status.look(copy).of("failed")
+    assert failed.note["reason"] == outcomes[name].reason
+
+
+def test_without_ray_the_command_says_what_to_install(plan, tmp_path, monkeypatch, refused):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    command = ["sweep", str(plan), "--out", str(tmp_path / "x"), "--engine", "ray"]
+    refused(command, "pip install 'qduet[cluster]'")
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_dry_run_needs_no_jax_and_writes_nothing(plan, tmp_path):
+    code = "import sys; from qduet.cli import main; main(sys.argv[1:]); print('jax' in sys.modules)"
+    words = [sys.executable, "-c", code, "sweep", str(plan), "--dry-run", "--out", "x"]
+    ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ended.stdout.endswith("False\n")
+    assert "2 runs on" in ended.stdout
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_job_that_cannot_be_run_is_named_and_the_others_go_on(done, plan, tmp_path):

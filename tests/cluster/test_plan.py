@@ -57,18 +57,28 @@ def test_the_protocol_is_that_of_the_plan(tmp_path):
 
 @pytest.mark.parametrize(
     ("given", "seeds"),
-    [(3, (0, 1, 2)), ("10-12", (10, 11, 12)), ("3,17", (3, 17)), ("17,", (17,)), ([5, 2], (5, 2))],
+    [
+        (3, (0, 1, 2)),
+        ("1e1", tuple(range(10))),
+        ("10-12", (10, 11, 12)),
+        ("3,17", (3, 17)),
+        ("17,", (17,)),
+        ([5, 2], (5, 2)),
+    ],
 )
 def test_seeds(given, seeds):
     assert seeds_of(given) == seeds
 
 
-@pytest.mark.parametrize("given", [0, "5-2", "x", [], [1, 1], [-1], 1.5, True, "0-999999"])
+@pytest.mark.parametrize(
+    "given", [0, "5-2", "x", [], [1, 1], [-1], 1.5, True, "0-999999", "9" * 30, 10**19, "1e99"]
+)
 def test_seeds_that_are_none(given):
     with pytest.raises(InputError):
         seeds_of(given)
 
 
+TAB = '[[tabular]]\nfigure = "figure5"\n'
 RDQ = '[[agents]]\nname = "rdq"\n'
 
 
@@ -88,6 +98,13 @@ RDQ = '[[agents]]\nname = "rdq"\n'
         (TOP + RDQ + "sync_every = 3_000\n", 2, "multiple of sync_every"),
         (TOP + RDQ + RDQ, 5, "two agents are called rdq"),
         (TOP + RDQ + 'beta = [1, 2]\nn_step = [1]\nzip = ["beta", "n_step"]\n', 7, "equal length"),
+        (TOP + 'protocol = ["paper"]\n' + RDQ, 3, "protocol must be"),
+        (TOP + '[[agents]]\nname = ["rdq"]\n', 4, "unknown agent"),
+        (TOP + RDQ + 'beta = [1, 2]\nzip = [["beta"]]\n', 6, "zip must be"),
+        ('[[tabular]]\nfigure = "figure5"\nactions = ["a"]\n', 3, "actions must be"),
+        ('[[tabular]]\nfigure = "figure5"\nseeds = 0\n', 3, "at least 1"),
+        ('[[tabular]]\nfigure = "figure5"\nname = "a b/c"\n', 3, "name must be"),
+        (TAB + 'rules = [{rule = "soft_rdq", beta = "x"}]\n', 3, "unknown rule"),
         (TOP + "seeds = [1, 1]\n" + RDQ, 3, "seed 1 is there twice"),
         (TOP.replace("2_000_000", "1_500_000") + RDQ, 2, "multiple of evaluate_every"),
         (TOP.replace("Breakout", "Breakot") + RDQ, 1, "MinAtar/Breakout-v1"),

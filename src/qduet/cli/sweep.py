@@ -1,6 +1,7 @@
 """``qduet sweep``: a plan of many runs, on this machine or on a Ray cluster."""
 
 import argparse
+import contextlib
 import sys
 import time
 from pathlib import Path
@@ -85,7 +86,6 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("--out DIR is missing: where to put the jobs")
     plan = read_plan(nonempty_path(first))
     options = Options(
-        threads=args.cpus_per_task,
         retries=args.retries,
         checkpoint_minutes=args.checkpoint_minutes,
         commit=args.commit,
@@ -147,6 +147,7 @@ def _show_plan(plan: Plan, args: argparse.Namespace) -> int:
             f"{estimates.MANY_RUNS:g} n) µs per iteration of n runs, as measured on an H200"
         )
         + "; evaluations are not counted"
+        + ("; this machine, not the Ray cluster" if args.engine == "ray" else "")
     )
     return 0
 
@@ -215,8 +216,11 @@ def _begun(
     out: Path, plan: Plan, machine: Machine, args: argparse.Namespace, options: Options
 ) -> Sweep:
     """The sweep of the directory with all runs of the plan, written if something is new."""
+    import jax
+
     from qduet.cluster import work
 
+    jax.config.update("jax_platforms", "cpu")  # the GPUs are for the jobs
     there = cutting.load(out)
     if there is not None:
         _check_same(there, machine, options, out)
@@ -228,27 +232,24 @@ def _begun(
             time.sleep(0.1)
         there = cutting.load(out)
         if there is None:
-            there = Sweep((), cutting.versions(), options.threads, tuple(args.modules))
+            there = Sweep((), cutting.versions(), options.cpus, tuple(args.modules))
         _check_same(there, machine, options, out)
         tasks = cutting.extended(there, plan, machine, args.runs_per_job, out)
-        if len(tasks) > len(there.tasks):
-            there = there._replace(tasks=tasks)
+        modules = tuple(dict.fromkeys((*there.modules, *args.modules)))
+        if (tasks, modules) != (there.tasks, there.modules) or not known:
+            there = there._replace(tasks=tasks, modules=modules)
             cutting.save(out, there)
     return there
 
 
 def _check_same(there: Sweep, machine: Machine, options: Options, out: Path) -> None:
-    if there.threads != options.threads and not machine.gpu:
+    if there.threads != options.cpus and not machine.gpu:
         raise InputError(
             f"{out} was begun with --cpus-per-task {there.threads}, which decides the last bits of "
             "its results; continue with that"
         )
-    for package, version in cutting.versions().items():
-        if there.versions.get(package) != version:
-            raise InputError(
-                f"{out} was begun with {package} {there.versions.get(package)}, and here is "
-                f"{version}; continue with that one, or choose another directory"
-            )
+    if problem := cutting.version_problem(there.versions):
+        raise InputError(f"{out}: {problem}")
 
 
 def _ended(
@@ -258,10 +259,14 @@ def _ended(
     outcomes: dict[str, Outcome],
     reason: Any,
 ) -> int:
-    failed = {name: outcome for name, outcome in outcomes.items() if outcome.state == "failed"}
     names = {task.name for task in mine}
-    overview = status.look(out)
-    done = sum(job.state == "finished" for job in overview.jobs if job.task.name in names)
+    finished = {job.task.name for job in status.look(out).of("finished")} & names
+    failed = {
+        name: outcome
+        for name, outcome in outcomes.items()
+        if outcome.state == "failed" and name not in finished  # by another driver
+    }
+    done = len(finished)
     if args.json:
         print_json(
             {
@@ -274,7 +279,6 @@ def _ended(
     else:
         print(f"{done:,} of {len(mine):,} jobs finished; results in {args.out}/")
     for name, outcome in failed.items():
-        status.Status(out, name).write("failed", reason=outcome.reason)
         print(f"qduet sweep: {name} failed: {outcome.reason}", file=sys.stderr)
     if done == len(mine):
         return 0
@@ -346,7 +350,11 @@ class _Display:
             self.live.stop()
 
     def __call__(self) -> None:
-        """Shows the state, if the last time was a while ago."""
+        """Shows the state, if the last time was a while ago and it can be read."""
+        with contextlib.suppress(InputError, OSError):
+            self._show()
+
+    def _show(self) -> None:
         now = time.monotonic()
         if now < self.next:
             return
@@ -367,6 +375,10 @@ def _collect(directory: Path, args: argparse.Namespace) -> int:
     if args.out is None:
         raise InputError("--out DIR is missing: where to put the collected runs")
     counts = collect(directory, args.out)
+    missing = [job for job in status.look(directory).jobs if job.state != "finished"]
+    if missing:
+        told = f"{len(missing)} jobs are not finished, such as {missing[0].task.name}"
+        print(f"qduet sweep: {told}: what they have so far is in", file=sys.stderr)
     if args.json:
         print_json({"directory": str(args.out), "rows": counts})
     else:

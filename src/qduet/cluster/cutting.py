@@ -9,6 +9,7 @@ that the directory has, it is refused.
 import hashlib
 import heapq
 import itertools
+import socket
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -70,6 +71,17 @@ class Sweep(NamedTuple):
 def versions() -> dict[str, str]:
     """The releases that decide results."""
     return {"qduet": qduet.__version__, "jax": metadata.version("jax")}
+
+
+def version_problem(expected: dict[str, str]) -> str:
+    """What is installed here and differs from what a sweep was begun with; or nothing."""
+    for package, version in versions().items():
+        if expected.get(package) != version:
+            return (
+                f"{socket.gethostname()} has {package} {version}, and the sweep was begun with "
+                f"{expected.get(package)}: install that one, or begin another sweep"
+            )
+    return ""
 
 
 def load(directory: Path) -> Sweep | None:
@@ -140,22 +152,14 @@ def _usual_size(shapes: Sequence[tuple[int, int]], machine: Machine) -> int:
 
     def end(size: int) -> float:
         """When the last worker is done, if the next one that is free takes the longest job left."""
-        runs = [a * s for shape in shapes for a, s in _piece_shapes(*shape, size)]
+        parts = [x for a, s in shapes for x in _parts(range(a), range(s), size)]
+        runs = [len(some) * len(few) for some, few in parts]
         workers = [0.0] * machine.workers
         for cost in sorted((estimates.relative_cost(n, machine) for n in runs), reverse=True):
             heapq.heapreplace(workers, workers[0] + cost)
         return max(workers)
 
     return min(GPU_RUNS if machine.gpu else CPU_RUNS, key=lambda size: (end(size), -size))
-
-
-def _piece_shapes(num_agents: int, num_seeds: int, size: int) -> list[tuple[int, int]]:
-    """Agents and seeds of the jobs that hold all of them, each of at most `size` runs."""
-    return [
-        (len(some), len(few))
-        for some in _evenly(range(num_agents), min(size, num_agents))
-        for few in _evenly(range(num_seeds), max(1, size // len(some)))
-    ]
 
 
 RunKey = tuple[str, str, int]
@@ -248,11 +252,19 @@ def _pieces(
     plan: Plan, env: str, agents: Sequence[tuple[str, Agent]], seeds: Sequence[int], size: int
 ) -> list[Task]:
     """The jobs of agents × seeds, each of at most `size` runs and nearly equal."""
-    tasks = []
-    for some in _evenly(agents, min(size, len(agents))):
-        for few in _evenly(seeds, max(1, size // len(some))):
-            tasks.append(_named("train", _settings(plan, env, some, few)))
-    return tasks
+    return [
+        _named("train", _settings(plan, env, some, few))
+        for some, few in _parts(agents, seeds, size)
+    ]
+
+
+def _parts(agents: Sequence[Any], seeds: Sequence[Any], size: int) -> list[tuple[Any, Any]]:
+    """Agents × seeds in parts of at most `size` pairs, nearly equal."""
+    return [
+        (some, few)
+        for some in _evenly(agents, min(size, len(agents)))
+        for few in _evenly(seeds, max(1, size // len(some)))
+    ]
 
 
 def _evenly(items: Sequence[Any], most: int) -> list[Sequence[Any]]:

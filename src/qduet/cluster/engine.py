@@ -1,5 +1,6 @@
 """What engines have in common: the options of a sweep, and how a job's turn ends."""
 
+import contextlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,29 +23,32 @@ class Outcome(NamedTuple):
     """Why it failed, in one line."""
 
     @classmethod
-    def of_code(cls, code: int, directory: Path, name: str) -> "Outcome":
-        """The outcome that a process left in the status file and in its exit code."""
+    def of_process(cls, code: int, pid: int, directory: Path, name: str) -> "Outcome":
+        """The outcome that a process left in its exit code and, if it failed, in its status."""
         state = {number: state for state, number in CODES.items()}.get(code, "failed")
         if state not in ("failed", "unfit"):
             return cls(state)
-        try:
-            reason = str(read_json(directory / status.FOLDER / f"{name}.json")["reason"])
-        except (InputError, KeyError):
-            reason = ""
-        return cls("failed", reason or f"exit code {code}; see {directory / 'logs' / name}.log")
+        note = {}
+        with contextlib.suppress(InputError):
+            note = read_json(directory / status.FOLDER / f"{name}.json")
+        log = directory / "logs" / f"{name}.log"
+        told = str(note.get("reason", "")) if note.get("pid") == pid else ""
+        return cls("failed", told or f"exit code {code}; see {log}")
 
-    def after(self, kills: int) -> "Outcome":
-        """The outcome of a job that was killed so often before."""
-        if self.state != "killed":
-            return self
-        return Outcome("failed", f"killed {kills + 1} times, the last time: {self.reason}")
+
+def give_up(directory: Path, name: str, reason: str) -> Outcome:
+    """The outcome of a job that its engine starts no more, in its status too."""
+    sweep = status.look(directory)
+    if not any(job.task.name == name for job in sweep.of("finished")):  # by another driver
+        status.Status(directory, name).write("failed", reason=reason)
+    return Outcome("failed", reason)
 
 
 class Options(NamedTuple):
-    """How jobs are run; nothing here changes a result but `threads`, on CPUs in the last bits."""
+    """How jobs are run; nothing here changes a result but `cpus`, on CPUs in the last bits."""
 
-    threads: int = 1
-    """CPU cores of a job, where jobs run on CPUs."""
+    cpus: int = 1
+    """CPU cores of a job; where jobs run on CPUs, its threads."""
     retries: int = 3
     """How often a job is started again whose process was killed, or whose machine was lost."""
     checkpoint_minutes: float = 5.0
@@ -55,16 +59,7 @@ class Options(NamedTuple):
     """Of a Ray cluster."""
     gpus: float = 1.0
     """GPUs of a task of Ray's, where jobs run on GPUs."""
-    cpus: int = 1
-    """CPU cores of a task of Ray's."""
 
     def environment(self, machine: Machine) -> dict[str, str]:
         """Variables that must be set before jax is imported."""
-        if machine.gpu:
-            fraction = (
-                {}
-                if self.gpus >= 1
-                else {"XLA_PYTHON_CLIENT_MEM_FRACTION": f"{0.7 * self.gpus:.2f}"}
-            )
-            return fraction
-        return {"NPROC": str(self.threads), "JAX_PLATFORMS": "cpu"}
+        return {} if machine.gpu else {"NPROC": str(self.cpus), "JAX_PLATFORMS": "cpu"}

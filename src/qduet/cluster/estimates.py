@@ -12,6 +12,7 @@ from qduet.agents import Agent
 from qduet.cluster.plan import iterations
 from qduet.core import machine
 from qduet.core.errors import InputError
+from qduet.env_ids import game_of, minatar_id
 
 CHANNELS = {"Asterix": 4, "Breakout": 4, "Freeway": 7, "Seaquest": 10, "SpaceInvaders": 6}
 """Of the games' boards, which decide the size of an observation and of the first layer."""
@@ -72,13 +73,15 @@ def gpus_here() -> list[tuple[str, int]]:
     except (OSError, ValueError, subprocess.SubprocessError):
         return []
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    return gpus if visible is None else gpus[: len([x for x in visible.split(",") if x.strip()])]
+    if visible is None:
+        return gpus
+    return gpus[: len([x for x in visible.split(",") if x.strip() not in ("", "-1")])]
 
 
 def game(env_id: str) -> str | None:
     """The game of a MinAtar id; None for other environments, of which no sizes are known here."""
-    name = env_id.removeprefix("MinAtar/").rsplit("-v", 1)[0]
-    return name if name in CHANNELS else None
+    full_id = minatar_id(env_id)
+    return game_of(full_id) if full_id else None
 
 
 def bytes_per_run(env_id: str, agent: Agent, episodes: int, on_cpu: bool) -> int | None:

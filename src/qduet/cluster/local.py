@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from qduet.cluster.engine import Options, Outcome
+from qduet.cluster.engine import Options, Outcome, give_up
 from qduet.cluster.estimates import Machine, this_machine
 
 POLL = 0.2
@@ -24,7 +24,7 @@ PAUSE = 2.0
 
 def machine_at_hand(device: str, options: Options) -> Machine:
     """The machine that this process runs on."""
-    return this_machine(device, options.threads)
+    return this_machine(device, options.cpus)
 
 
 def check(directory: Path, versions: dict[str, str]) -> None:
@@ -50,23 +50,30 @@ def run(
             except IndexError:
                 return
             outcome = _process(directory, name, machine, number, options, halt)
+            lost = outcome.state in ("killed", "stopped") and not halt.is_set()
             if outcome.state == "busy":
                 waiting.append((name, kills))
                 halt.wait(PAUSE)
-            elif outcome.state == "killed" and kills < options.retries:
+            elif lost and kills < options.retries:
                 waiting.appendleft((name, kills + 1))
+            elif lost:
+                reason = f"ended {kills + 1} times by others; {outcome.reason}"
+                outcomes[name] = give_up(directory, name, reason)
             else:
-                outcomes[name] = outcome.after(kills)
+                outcomes[name] = outcome
 
     threads = [
         threading.Thread(target=worker, args=(i,), daemon=True) for i in range(machine.workers)
     ]
     for thread in threads:
         thread.start()
-    while any(thread.is_alive() for thread in threads):
-        if asked_to_stop():
-            halt.set()
-        time.sleep(POLL)
+    try:
+        while any(thread.is_alive() for thread in threads) and not asked_to_stop():
+            time.sleep(POLL)
+    finally:
+        halt.set()
+        for thread in threads:
+            thread.join()
     return outcomes
 
 
@@ -86,6 +93,7 @@ def _process(
     words = [sys.executable, "-m", "qduet.cluster.work", str(directory), name, "--device"]
     words += ["gpu" if machine.gpu else "cpu"]
     words += ["--checkpoint-minutes", str(options.checkpoint_minutes)]
+    words += ["--parent", str(os.getpid())]
     words += ["--commit", options.commit] if options.commit else []
     log = directory / "logs" / f"{name}.log"
     try:
@@ -100,7 +108,7 @@ def _process(
                 start_new_session=True,  # Ctrl-C is for the driver, which passes it on
             )
     except OSError as error:
-        return Outcome("failed", f"cannot write {log}: {error.strerror}")
+        return Outcome("failed", f"cannot start it, or write {log}: {error.strerror}")
     told = False
     while process.poll() is None:
         if halt.is_set() and not told:
@@ -108,6 +116,6 @@ def _process(
             process.send_signal(signal.SIGTERM)
         time.sleep(POLL)
     if process.returncode < 0:
-        reason = f"its process was ended by {signal.Signals(-process.returncode).name}; see {log}"
+        reason = f"at last by {signal.Signals(-process.returncode).name}; see {log}"
         return Outcome("stopped") if told else Outcome("killed", reason)
-    return Outcome.of_code(process.returncode, directory, name)
+    return Outcome.of_process(process.returncode, process.pid, directory, name)

@@ -13,15 +13,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from qduet.cluster.engine import Options, Outcome
+from qduet.cluster.engine import Options, Outcome, give_up
 from qduet.cluster.estimates import Machine
 from qduet.core.errors import InputError
+
+KIND = "accelerator_type:"
+"""How Ray names the kinds of GPUs among its resources."""
 
 PAUSE = 2.0
 """Seconds before a job that another process has is tried again."""
 
-RETRIED = 20
-"""How often a job is tried again that came to a node which does not see the directory."""
+UNFIT = 60.0
+"""Seconds that a node which does not see the directory keeps a job, so that others get the next."""
 
 LEAVE = 120.0
 """Seconds that jobs have to save what they did, when the sweep is stopped."""
@@ -51,23 +54,20 @@ def connect(options: Options) -> Any:
 
 
 def machine_at_hand(device: str, options: Options) -> Machine:
-    """The workers of the cluster: as many as tasks fit into it at once."""
-    resources = connect(options).cluster_resources()
-    gpus = 0.0 if device == "cpu" else resources.get("GPU", 0.0)
-    cpus = resources.get("CPU", 1.0)
+    """The workers of the cluster: as many as tasks fit onto its nodes at once."""
+    nodes = [node["Resources"] for node in connect(options).nodes() if node["Alive"]]
+    names = {name for node in nodes for name in node}
+    gpus = device != "cpu" and any(node.get("GPU") for node in nodes)
     if device == "gpu" and not gpus:
         raise InputError("--device gpu: the Ray cluster has no GPU")
-    if not gpus:
-        workers = int(cpus // options.cpus)
-        if not workers:
-            raise InputError(
-                f"the Ray cluster has {cpus:g} CPU cores, and a task needs {options.cpus}"
-            )
-        return Machine("cpu", workers, None)
-    kinds = [
-        name.removeprefix("accelerator_type:") for name in resources if "accelerator_type" in name
-    ]
-    return Machine(f"GPU {' '.join(sorted(kinds))}".strip(), int(gpus // options.gpus) or 1, None)
+    wanted = {"CPU": options.cpus, **({"GPU": options.gpus} if gpus else {})}
+    fits = lambda node: min(int(node.get(what, 0) / n + 1e-6) for what, n in wanted.items())
+    workers = sum(map(fits, nodes))
+    if not workers:
+        asked = " and ".join(f"{n:g} {what}" for what, n in wanted.items())
+        raise InputError(f"no node of the Ray cluster has the {asked} that a job needs")
+    kinds = sorted(name.removeprefix(KIND) for name in names if name.startswith(KIND))
+    return Machine(f"GPU {' '.join(kinds)}".strip() if gpus else "cpu", workers, None)
 
 
 def check(directory: Path, versions: dict[str, str]) -> None:
@@ -87,13 +87,16 @@ def check(directory: Path, versions: dict[str, str]) -> None:
     for ref in ready:
         try:
             problem = ray.get(ref)
+        except ray.exceptions.RayTaskError as error:
+            reason = str(error.cause or error).splitlines()[-1][:200]
+            problem = f"a node of the Ray cluster cannot run qduet: {reason}"
         except ray.exceptions.RayError:  # the node was lost meanwhile
             continue
         if problem:
             raise InputError(problem)
 
 
-def _look(directory: str, expected: dict[str, str]) -> str:
+def _look(directory: str, versions: dict[str, str]) -> str:
     """On a node: what is wrong with it, or nothing."""
     import socket
 
@@ -104,11 +107,7 @@ def _look(directory: str, expected: dict[str, str]) -> str:
         return (
             f"node {host} does not see {directory}: --out must be on a file system that all share"
         )
-    here = cutting.versions()
-    for package, version in expected.items():
-        if here.get(package) != version:
-            return f"node {host} has {package} {here.get(package)}, not {version}: install the same"
-    return ""
+    return cutting.version_problem(versions)
 
 
 def _task(directory: str, name: str, variables: dict[str, str], arguments: dict[str, Any]) -> tuple:
@@ -116,7 +115,10 @@ def _task(directory: str, name: str, variables: dict[str, str], arguments: dict[
     os.environ.update(variables)
     from qduet.cluster.work import work
 
-    return tuple(work(Path(directory), name, **arguments))
+    outcome = work(Path(directory), name, **arguments)
+    if outcome.state == "unfit":
+        time.sleep(UNFIT)
+    return tuple(outcome)
 
 
 def run(
@@ -142,14 +144,21 @@ def run(
 
     def submit(name: str) -> Any:
         variables = options.environment(machine)
+        if machine.gpu and options.gpus < 1:
+            variables["XLA_PYTHON_CLIENT_MEM_FRACTION"] = f"{0.7 * options.gpus:.2f}"
         return remote.options(name=name).remote(str(directory), name, variables, arguments)
 
     pending = {submit(name): name for name in names}
     later: list[tuple[float, str]] = []
-    unfit: collections.Counter[str] = collections.Counter()
+    lost: collections.Counter[str] = collections.Counter()
     outcomes: dict[str, Outcome] = {}
     while pending or later:
-        if asked_to_stop():
+        try:
+            stopping = asked_to_stop()
+        except BaseException:
+            _cancel(ray, pending)
+            raise
+        if stopping:
             _cancel(ray, pending)
             break
         now = time.monotonic()
@@ -162,11 +171,11 @@ def run(
         for ref in ray.wait([*pending], timeout=0.5)[0]:
             name = pending.pop(ref)
             outcome = _outcome(ray, ref)
-            unfit[name] += outcome.state == "unfit"
-            if outcome.state == "busy" or (outcome.state == "unfit" and unfit[name] <= RETRIED):
+            lost[name] += outcome.state in ("stopped", "unfit")
+            if outcome.state == "busy" or 0 < lost[name] <= options.retries:
                 later.append((time.monotonic() + PAUSE, name))
-            elif outcome.state == "unfit":
-                outcomes[name] = outcome._replace(state="failed")
+            elif outcome.state in ("stopped", "unfit", "killed"):
+                outcomes[name] = give_up(directory, name, outcome.reason or "stopped by others")
             else:
                 outcomes[name] = outcome
     return outcomes
@@ -179,7 +188,7 @@ def _outcome(ray: Any, ref: Any) -> Outcome:
         return Outcome("stopped")
     except ray.exceptions.RayError as error:
         reason = " ".join(str(error).split())[:200]
-        return Outcome("failed", f"Ray gave it up: {type(error).__name__}: {reason}")
+        return Outcome("killed", f"Ray gave it up: {type(error).__name__}: {reason}")
 
 
 def _cancel(ray: Any, pending: dict[Any, str]) -> None:

@@ -23,7 +23,7 @@ import dataclasses
 import itertools
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -100,14 +100,16 @@ def seeds_of(given: Any) -> tuple[int, ...]:
 
 
 def _seeds_of_text(text: str) -> tuple[int, ...]:
-    seeds: Sequence[int] = ()
-    if re.fullmatch(r"[0-9_]+(,[0-9_]*)+", text):
+    whole, seeds = r"([0-9]+(?:_[0-9]+)*)", range(0)
+    if len(text) > 50 and "," not in text:
+        raise InputError(f"'{text[:50]}…' are more than {MAX_SEEDS:,} seeds")
+    if re.fullmatch(rf"{whole}(,{whole}?)+", text):
         return seeds_of([int(part) for part in text.split(",") if part])
-    if match := re.fullmatch(r"([0-9][0-9_]*)-([0-9][0-9_]*)", text):
+    if match := re.fullmatch(rf"{whole}-{whole}", text):
         seeds = range(int(match[1]), int(match[2]) + 1)
-    elif re.fullmatch(r"[0-9][0-9_]*", text):
-        seeds = range(int(text))
-    if len(seeds) > MAX_SEEDS:
+    elif match := re.fullmatch(rf"{whole}(?:e([0-9]{{1,2}}))?", text):
+        seeds = range(int(match[1]) * 10 ** int(match[2] or 0))
+    if seeds.stop - seeds.start > MAX_SEEDS:
         raise InputError(f"'{text}' are more than {MAX_SEEDS:,} seeds")
     if not seeds:
         raise InputError(
@@ -170,7 +172,7 @@ class _Reader:
             if key not in top:
                 raise self.error(f"{key} is missing")
         protocol = top.get("protocol", "paper")
-        if protocol not in PROTOCOLS:
+        if not isinstance(protocol, str) or protocol not in PROTOCOLS:
             raise self.error(f"protocol must be one of {', '.join(PROTOCOLS)}", "protocol")
         numbers = {
             "steps": top["steps"],
@@ -232,7 +234,7 @@ class _Reader:
         options = dict(table)
         name, zipped = options.pop("name", None), options.pop("zip", [])
         label = options.pop("label", name)
-        if name not in AGENTS:
+        if not isinstance(name, str) or name not in AGENTS:
             raise self.unknown("agent", name, AGENTS, "name", *where)
         if not isinstance(label, str) or not re.fullmatch(r"[\w.+-]+", label):
             raise self.error(
@@ -264,7 +266,7 @@ class _Reader:
 
     def points(self, grids: dict[str, list], zipped: Any, *where: Any) -> list[tuple[tuple, ...]]:
         """The points of the grids: all pairs of values, but zipped lists go together."""
-        if not isinstance(zipped, list) or not all(key in grids for key in zipped):
+        if not isinstance(zipped, list) or not all(x in [*grids] for x in zipped):
             raise self.error("zip must be a list of keys that have lists", "zip", *where)
         lengths = {len(grids[key]) for key in zipped}
         if len(lengths) > 1:
@@ -297,9 +299,20 @@ class _Reader:
             raise self.error(f"figure must be one of {', '.join(FIGURES)}", "figure", *where)
         if "figure" not in table and not {"name", "problem", "rules"} <= table.keys():
             raise self.error("an experiment needs a figure, or name, problem and rules", "", *where)
+        if not re.fullmatch(r"\w[\w.+-]*", str(table.get("name", "x"))):
+            raise self.error("name must be of letters, digits and . _ + -", "name", *where)
+        for key in ("seeds", "steps", "record_every"):
+            if table.get(key, 1) < 1:
+                raise self.error(f"{key} must be at least 1", key, *where)
+        if not all(type(n) is int and n >= 1 for n in table.get("actions", [])):
+            raise self.error("actions must be whole numbers of at least 1", "actions", *where)
+        if not all(type(x) in (int, float) and 0 < x < 1e9 for x in table.get("step_sizes", [])):
+            raise self.error("step_sizes must be positive numbers", "step_sizes", *where)
         for rule in table.get("rules", []):
             name = rule.get("rule") if isinstance(rule, dict) else rule
-            if name not in RULES or (isinstance(rule, dict) and rule.keys() - {"rule", "beta"}):
+            beta = rule.get("beta", 1.0) if isinstance(rule, dict) else 1.0
+            extra = isinstance(rule, dict) and rule.keys() - {"rule", "beta"}
+            if name not in [*RULES] or extra or type(beta) not in (int, float):
                 raise self.error(
                     f"unknown rule {rule!r}: allowed: {', '.join(RULES)}, and "
                     '{rule = "soft_rdq", beta = …}',

@@ -17,6 +17,7 @@ from qduet.cluster.cutting import Task
 from qduet.core.errors import InputError
 from qduet.core.files import write_json
 from qduet.core.reading import MissingError, read_json
+from qduet.results.runs import EVALUATIONS
 
 FOLDER = "status"
 """The folder of a sweep with a file for each job that was begun."""
@@ -116,6 +117,10 @@ def look(directory: Path) -> Overview:
     return Overview(tuple(_job(directory, task) for task in sweep.tasks))
 
 
+def _has_results(directory: Path, task: Task) -> bool:
+    return (directory / EVALUATIONS).exists() if task.trains else any(directory.rglob("*.npz"))
+
+
 def _job(directory: Path, task: Task) -> JobStatus:
     try:
         note = read_json(directory / FOLDER / f"{task.name}.json")
@@ -126,5 +131,7 @@ def _job(directory: Path, task: Task) -> JobStatus:
     except (InputError, ValueError, KeyError, TypeError):  # half of it is on this machine yet
         return JobStatus(task, "waiting", {})
     if state == "running" and time.time() - at > SILENT:
+        state = "waiting"
+    if state == "finished" and not _has_results(directory / task.name, task):
         state = "waiting"
     return JobStatus(task, state if state in STATES else "waiting", note)

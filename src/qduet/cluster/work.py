@@ -17,12 +17,12 @@ import signal
 import socket
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from qduet.cluster import cutting
-from qduet.cluster.cutting import Sweep, Task
+from qduet.cluster.cutting import Task
 from qduet.cluster.engine import CODES, Outcome
 from qduet.cluster.status import Status
 from qduet.core.errors import InputError
@@ -68,7 +68,8 @@ def _attempt(directory: Path, name: str, status: Status, *options: Any) -> Outco
         task = {task.name: task for task in sweep.tasks}.get(name)
         if task is None:
             raise InputError(f"{directory} has no job {name}")
-        _check_versions(sweep)
+        if problem := cutting.version_problem(sweep.versions):
+            raise UnfitError(problem)
         for module in sweep.modules:
             importlib.import_module(module)
         return (_train if task.trains else _tabulate)(task, directory / name, status, *options)
@@ -83,15 +84,6 @@ def _attempt(directory: Path, name: str, status: Status, *options: Any) -> Outco
     except Exception as error:
         traceback.print_exc()
         return Outcome("failed", " ".join(f"{type(error).__name__}: {error}".split())[:300])
-
-
-def _check_versions(sweep: Sweep) -> None:
-    for package, version in cutting.versions().items():
-        if sweep.versions.get(package) != version:
-            raise UnfitError(
-                f"{socket.gethostname()} has {package} {version}, and the sweep was begun with "
-                f"{sweep.versions.get(package)}: install that one, or begin another sweep"
-            )
 
 
 def _train(
@@ -163,18 +155,17 @@ def check(tasks: Sequence[Task]) -> None:
 # --- A process for one job -----------------------------------------------------------------------
 
 
-def ends_with_parent() -> None:
-    """Asks for a SIGTERM when the process that started this one ends, where that can be asked."""
+def end_with(parent: int) -> None:
+    """Asks for a SIGTERM when the process `parent` ends, where that can be asked."""
     with contextlib.suppress(ImportError, OSError, AttributeError):
         import ctypes
 
-        parent = os.getppid()
         ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGTERM)
-        if os.getppid() != parent:
-            os.kill(os.getpid(), signal.SIGTERM)
+    if os.getppid() != parent:  # it has ended before we could ask
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
-def main(argv: Sequence[str] | None = None, before: Callable[[], None] = ends_with_parent) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """``python -m qduet.cluster.work DIR NAME``: one job; the exit code is of `CODES`."""
     parser = argparse.ArgumentParser(prog="python -m qduet.cluster.work", description=__doc__)
     parser.add_argument("directory", type=Path)
@@ -182,8 +173,10 @@ def main(argv: Sequence[str] | None = None, before: Callable[[], None] = ends_wi
     parser.add_argument("--device", default="auto")
     parser.add_argument("--checkpoint-minutes", type=float, default=5.0)
     parser.add_argument("--commit")
+    parser.add_argument("--parent", type=int, help="the process that this one ends with")
     args = parser.parse_args(argv)
-    before()
+    if args.parent is not None:
+        end_with(args.parent)
     outcome = work(
         args.directory,
         args.name,
