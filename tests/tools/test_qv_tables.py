@@ -1,12 +1,14 @@
 """The tables of docs/study.md on the QV family, derived again from the raw files with SciPy."""
 
+import json
 from pathlib import Path
 
 import pytest
 import scipy.stats
-from docs_tables.qv import qv_tables
+from docs_tables.qv import SCREENED, qv_tables
 from raw import curves
 
+from qduet.cluster.plan import read_plan
 from qduet.results import published
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -52,3 +54,11 @@ def test_the_choice_was_made_on_seeds_that_judge_nothing():
     for path in (RESULTS / "choice").glob("*/evaluations.csv"):
         rows = [line.split(",") for line in path.read_text().splitlines()[1:]]
         assert {int(row[2]) for row in rows} == set(range(30, 45))
+
+
+def test_the_plan_of_the_screening_has_the_agents_that_were_run():
+    planned = dict(read_plan(RESULTS / "plans" / "screening.toml").agents)
+    assert tuple(planned) == SCREENED
+    for path in (RESULTS / "screening").glob("*/config.json"):
+        for fields in json.loads(path.read_text())["agents"]:
+            assert {"label": fields["label"], **planned[fields["label"]].fields()} == fields
