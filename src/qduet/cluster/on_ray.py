@@ -150,34 +150,31 @@ def run(
 
     pending = {submit(name): name for name in names}
     later: list[tuple[float, str]] = []
-    lost: collections.Counter[str] = collections.Counter()
+    losses: collections.Counter[str] = collections.Counter()
     outcomes: dict[str, Outcome] = {}
-    while pending or later:
-        try:
-            stopping = asked_to_stop()
-        except BaseException:
+    try:
+        while (pending or later) and not asked_to_stop():
+            now = time.monotonic()
+            for due, name in [x for x in later if x[0] <= now]:
+                later.remove((due, name))
+                pending[submit(name)] = name
+            if not pending:
+                time.sleep(0.5)
+                continue
+            for ref in ray.wait([*pending], timeout=0.5)[0]:
+                name = pending.pop(ref)
+                outcome = _outcome(ray, ref)
+                lost = outcome.state in ("stopped", "unfit")
+                losses[name] += lost
+                if outcome.state == "busy" or (lost and losses[name] <= options.retries):
+                    later.append((time.monotonic() + PAUSE, name))
+                elif lost or outcome.state == "killed":
+                    outcomes[name] = give_up(directory, name, outcome.reason or "stopped by others")
+                else:
+                    outcomes[name] = outcome
+    finally:
+        if pending:
             _cancel(ray, pending)
-            raise
-        if stopping:
-            _cancel(ray, pending)
-            break
-        now = time.monotonic()
-        for due, name in [x for x in later if x[0] <= now]:
-            later.remove((due, name))
-            pending[submit(name)] = name
-        if not pending:
-            time.sleep(0.5)
-            continue
-        for ref in ray.wait([*pending], timeout=0.5)[0]:
-            name = pending.pop(ref)
-            outcome = _outcome(ray, ref)
-            lost[name] += outcome.state in ("stopped", "unfit")
-            if outcome.state == "busy" or 0 < lost[name] <= options.retries:
-                later.append((time.monotonic() + PAUSE, name))
-            elif outcome.state in ("stopped", "unfit", "killed"):
-                outcomes[name] = give_up(directory, name, outcome.reason or "stopped by others")
-            else:
-                outcomes[name] = outcome
     return outcomes
 
 
