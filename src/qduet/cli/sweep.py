@@ -1,25 +1,20 @@
 """``qduet sweep``: a plan of many runs, on this machine or on a Ray cluster."""
 
 import argparse
-import contextlib
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console, Group
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
-
+from qduet.cli.forecast import show_plan
 from qduet.cli.options import add_json, add_out, nonempty_path, print_json, real, whole
-from qduet.cluster import cutting, estimates, local, on_ray, status
+from qduet.cli.overview import Display, show_status
+from qduet.cluster import cutting, local, on_ray, status
 from qduet.cluster.collecting import collect
 from qduet.cluster.cutting import Sweep, Task
 from qduet.cluster.engine import Options, Outcome
 from qduet.cluster.estimates import Machine
 from qduet.cluster.plan import Plan, read_plan
-from qduet.cluster.status import Overview
 from qduet.core.errors import InputError
 from qduet.core.files import check_writable, lock, open_lock
 
@@ -31,8 +26,6 @@ qduet sweep collect out/sweep --out out/collected"""
 
 UNFINISHED = 75
 """The exit code of a sweep that was stopped, as of ``qduet train``."""
-
-LINE_SECONDS = 60.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     first, *rest = args.words
     if first in ("status", "collect") and len(rest) == 1:
         directory = Path(rest[0])
-        return _status(directory, args.json) if first == "status" else _collect(directory, args)
+        return show_status(directory, args.json) if first == "status" else _collect(directory, args)
     if rest:
         raise InputError(f"one PLAN is wanted, or status DIR, or collect DIR; not '{rest[0]}' too")
     if args.out is None and not args.dry_run:
@@ -94,99 +87,8 @@ def run(args: argparse.Namespace) -> int:
         cpus=args.cpus_per_task,
     )
     if args.dry_run:
-        return _show_plan(plan, args)
+        return show_plan(plan, args)
     return _sweep(plan, args, options)
-
-
-# --- Looking ahead -------------------------------------------------------------------------------
-
-
-def _show_plan(plan: Plan, args: argparse.Namespace) -> int:
-    machine = estimates.this_machine(args.device, args.cpus_per_task)
-    machine = machine._replace(workers=machine.workers * (args.shard or (1, 1))[1])
-    there = cutting.load(args.out) if args.out else None
-    where = args.out or Path("OUT")
-    tasks = cutting.extended(there, plan, machine, args.runs_per_job, where)
-    rows = [_forecast(task, machine) for task in tasks]
-    if args.json:
-        print_json({"device": machine.device, "workers": machine.workers, "jobs": rows})
-        return 0
-    table = Table(title=None)
-    table.add_column("job")
-    for heading in ("runs", "memory", "disk", "time"):
-        table.add_column(heading, justify="right")
-    for row in rows[:40]:
-        table.add_row(
-            row["name"],
-            f"{row['runs']:,}",
-            _size(row["memory"]),
-            _size(row["disk"]),
-            _time(row["seconds"]),
-        )
-    console = Console()
-    console.print(table)
-    if len(rows) > 40:
-        console.print(f"… and {len(rows) - 40:,} jobs more")
-    known = [row["seconds"] for row in rows if row["seconds"] is not None]
-    workers = "worker" if machine.workers == 1 else "workers"
-    print(
-        f"{len(rows):,} jobs, {sum(row['runs'] for row in rows):,} runs on {machine.device}, "
-        f"{machine.workers} {workers}; disk {_size(sum(row['disk'] or 0 for row in rows))} at most"
-    )
-    if known:
-        whole_time = max(max(known), sum(known) / machine.workers)
-        left_out = len(rows) - len(known)
-        beside = f", and {left_out} jobs of which no time is known" if left_out else ""
-        print(f"about {_time(whole_time)}{beside}")
-    print(
-        "assumed: "
-        + (
-            f"{estimates.CPU_FRAMES:,.0f} frames/s a core"
-            if not machine.gpu
-            else f"max({estimates.FEW_RUNS:g} + {estimates.EACH_RUN:g} n, "
-            f"{estimates.MANY_RUNS:g} n) µs per iteration of n runs, as measured on an H200"
-        )
-        + "; evaluations are not counted"
-        + ("; this machine, not the Ray cluster" if args.engine == "ray" else "")
-    )
-    return 0
-
-
-def _forecast(task: Task, machine: Machine) -> dict[str, Any]:
-    if not task.trains:
-        settings = task.settings
-        runs = len(settings.get("actions", range(5))) * len(settings.get("rules", range(3)))
-        runs *= len(settings.get("step_sizes", range(61))) * settings.get("seeds", 100)
-        updates = runs * settings.get("steps", 20_000)
-        return {"name": task.name, "runs": 0, "memory": None, "disk": 4 * runs * 201,
-                "seconds": 5 + updates / estimates.CPU_UPDATES}  # fmt: skip
-    env, agents = task.settings["env"], task.agents()
-    each = estimates.bytes_per_run(env, agents[0][1], task.settings["episodes"], not machine.gpu)
-    steps = task.settings["steps"]
-    return {
-        "name": task.name,
-        "runs": task.runs,
-        "memory": each and each * task.runs,
-        "disk": estimates.bytes_on_disk(env, agents[0][1]) * task.runs,
-        "seconds": estimates.seconds(env, agents[0][1], task.runs, steps, machine),
-    }
-
-
-def _size(count: int | None) -> str:
-    if count is None:
-        return "?"
-    return f"{count / 2**30:.1f} GiB" if count >= 2**29 else f"{count / 2**20:.0f} MiB"
-
-
-def _time(seconds: float | None) -> str:
-    if seconds is None:
-        return "?"
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-# --- Running -------------------------------------------------------------------------------------
 
 
 def _sweep(plan: Plan, args: argparse.Namespace, options: Options) -> int:
@@ -202,7 +104,7 @@ def _sweep(plan: Plan, args: argparse.Namespace, options: Options) -> int:
     mine = sweep.tasks[part - 1 :: parts]
     finished = {job.task.name for job in status.look(out).of("finished")}
     names = [task.name for task in mine if task.name not in finished]
-    with Stop() as stop, _Display(out, args.json) as show:
+    with Stop() as stop, Display(out, args.json) as show:
 
         def asked_to_stop() -> bool:
             show()
@@ -287,88 +189,6 @@ def _ended(
               file=sys.stderr)  # fmt: skip
         return 130 if reason == 2 else UNFINISHED
     return 1 if failed else UNFINISHED
-
-
-# --- Seeing it -----------------------------------------------------------------------------------
-
-
-def _status(directory: Path, as_json: bool) -> int:
-    overview = status.look(directory)
-    if as_json:
-        left = overview.seconds_left
-        jobs = [
-            {**job.note, "name": job.task.name, "runs": job.task.runs, "state": job.state}
-            | {"done": job.done}
-            for job in overview.jobs
-        ]
-        counts = {state: overview.count(state) for state in status.STATES}
-        rate = overview.frames_per_second
-        print_json({**counts, "frames_per_second": rate, "seconds_left": left, "jobs": jobs})
-        return 0
-    Console().print(_view(overview, most=30))
-    return 0
-
-
-def _view(overview: Overview, most: int) -> Any:
-    """A line of counts, a table of the jobs that run, and a line for each that has failed."""
-    counts = ", ".join(f"{overview.count(state):,} {state}" for state in status.STATES)
-    rate, left = overview.frames_per_second, overview.seconds_left
-    told = f"{counts}" + (f"; {rate:,.0f} frames/s" if rate else "")
-    told += f"; about {_time(left)} left" if left else ""
-    table = Table("job", "done", "frames/s", "node")
-    running = overview.of("running")
-    for job in running[:most]:
-        rate = float(job.note.get("frames_per_second", 0.0))
-        node = str(job.note.get("host", ""))
-        table.add_row(job.task.name, f"{job.done:.0%}", f"{rate:,.0f}" if rate else "", node)
-    failed = [
-        Text(f"{job.task.name} failed: {job.note.get('reason', '')}")
-        for job in overview.of("failed")[:most]
-    ]
-    return Group(told, *([table] if running else []), *failed)
-
-
-class _Display:
-    """The state of a sweep while it runs: a table in a terminal, a line now and then elsewhere."""
-
-    def __init__(self, directory: Path, quiet: bool) -> None:
-        self.directory = directory
-        self.live = (
-            Live(console=Console(stderr=True), transient=True, auto_refresh=False)
-            if sys.stderr.isatty() and not quiet
-            else None
-        )
-        self.next = time.monotonic() + (0.0 if self.live else LINE_SECONDS)
-
-    def __enter__(self) -> "_Display":
-        if self.live:
-            self.live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.live:
-            self.live.stop()
-
-    def __call__(self) -> None:
-        """Shows the state, if the last time was a while ago and it can be read."""
-        with contextlib.suppress(InputError, OSError):
-            self._show()
-
-    def _show(self) -> None:
-        now = time.monotonic()
-        if now < self.next:
-            return
-        if self.live:
-            self.live.update(_view(status.look(self.directory), most=20), refresh=True)
-            cost = time.monotonic() - now  # of reading thousands of files, perhaps
-            self.next = now + max(2.0, 20 * cost)
-        else:
-            self.next = now + LINE_SECONDS
-            overview = status.look(self.directory)
-            counts = ", ".join(f"{overview.count(state):,} {state}" for state in status.STATES)
-            print(
-                f"{counts}; {overview.frames_per_second:,.0f} frames/s", file=sys.stderr, flush=True
-            )
 
 
 def _collect(directory: Path, args: argparse.Namespace) -> int:
