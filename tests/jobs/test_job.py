@@ -5,11 +5,11 @@ import dataclasses
 import optax
 import pytest
 
-from qduet.agents import make_agent
+from qduet.agents import PER_RUN, make_agent
 from qduet.core.errors import InputError
 from qduet.deep.algorithms import AV, QV
 from qduet.deep.optimisers import register_optimiser
-from qduet.jobs.job import PER_RUN, Job
+from qduet.jobs.job import Job
 from qduet.jobs.program import groups
 
 SHARED = {"learn_from": 2_000, "sync_every": 500}
