@@ -10,6 +10,7 @@ import json
 import random
 import re
 import shutil
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -139,7 +140,7 @@ def _others_look(room: Path, name: str, counts: Counter) -> list[Fault]:
     made = room / "made"
     if not made.is_dir():
         return []
-    before = files_of(made)
+    before = _at_rest(made) if name == "sweep" else files_of(made)
     faults = judge(run(["report", "made", "-o", "seen.html"], room))
     counts["reports of what a kill left"] += 1
     trained = any(file.endswith(".safetensors") for file in before)
@@ -149,3 +150,12 @@ def _others_look(room: Path, name: str, counts: Counter) -> list[Fault]:
     if files_of(made) != before:
         faults.append(Fault("lost bytes", differing(files_of(made), before)))
     return faults
+
+
+def _at_rest(made: Path) -> dict[str, str]:
+    """The files, when the jobs of a sweep whose driver was killed have saved and ended."""
+    before, now = None, files_of(made)
+    while now != before:
+        time.sleep(3)
+        before, now = now, files_of(made)
+    return now
