@@ -12,7 +12,8 @@ import pytest
 from qduet.bench import restatement
 from qduet.core import xla
 from qduet.tabular.experience import World, draw_seed, trajectory
-from qduet.tabular.mdp import garnet, optimum, uniform_policy
+from qduet.tabular.mdp import garnet, uniform_policy
+from qduet.tabular.values import optimum
 
 SHAPES = ((1, 2, 2, 1), (2, 1, 1, 1), (3, 2, 61, 1), (16, 3, 1, 30), (2, 18, 2, 5))
 """|S|, |A|, step sizes, record_every."""

@@ -57,7 +57,8 @@ from qduet.deep import replay, training
 from qduet.deep.environment import Environment, Step, auto_reset
 from qduet.minatar import packing
 from qduet.tabular import operators
-from qduet.tabular.mdp import MDP, evaluate, optimum
+from qduet.tabular.mdp import MDP
+from qduet.tabular.values import evaluate, optimum
 
 GAMMA, BETA = 0.5, 0.01
 BLOCKS = 12

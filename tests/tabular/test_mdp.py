@@ -6,8 +6,9 @@ import pytest
 
 from qduet.core.errors import InputError
 from qduet.tabular import mdp as module
-from qduet.tabular.mdp import MDP, evaluate, four_state, garnet, optimum, uniform_policy
+from qduet.tabular.mdp import MDP, four_state, garnet, uniform_policy
 from qduet.tabular.toy_text import from_gymnasium, from_table
+from qduet.tabular.values import evaluate, optimum
 
 
 def value_iteration(mdp, backup, sweeps=6000):
@@ -72,7 +73,7 @@ def test_rounding_between_tied_actions_does_not_cycle(monkeypatch):
         assert len(calls) < 2000, "policy iteration does not end"
         return evaluate(mdp, policy)
 
-    monkeypatch.setattr("qduet.tabular.mdp.evaluate", counted)
+    monkeypatch.setattr("qduet.tabular.values.evaluate", counted)
     rng = np.random.default_rng(0)
     for _ in range(100):
         mdp = MDP(rng.dirichlet(np.ones(7), size=(7, 3)), np.full((7, 3), 1 / 3), 0.9)
@@ -191,8 +192,14 @@ def test_unknown_gymnasium_id_is_one_line():
     assert "\n" not in str(caught.value)
 
 
-def test_the_corridor_in_the_docstring_has_those_values():
+def test_the_corridors_in_the_docstring():
     (test,) = doctest.DocTestFinder(recurse=False).find(MDP, "MDP", globs=vars(module).copy())
-    assert doctest.DocTestRunner().run(test) == (0, 5)
-    # By hand, γ = 0.9: −1 at the last step, −1 − 0.9 · 1 before it, −1 − 0.9 · 1.9 after a detour.
-    assert "[-2.71, -1.9 ]" in MDP.__doc__
+    assert doctest.DocTestRunner().run(test) == (0, 8)
+
+
+def test_a_corridor_has_these_values():
+    """By hand, γ = 0.9: −1 at the last step, −1 − 0.9 · 1 before it, −1 − 0.9 · 1.9 on a detour."""
+    p = np.zeros((3, 2, 3))
+    p[[0, 1], 0, 0] = p[[0, 1], 1, [1, 2]] = p[2, :, 2] = 1
+    mdp = MDP(p, [[-1, -1], [-1, -1], [0, 0]], 0.9, terminal=[False, False, True])
+    np.testing.assert_allclose(optimum(mdp).q, [[-2.71, -1.9], [-2.71, -1], [0, 0]], rtol=1e-12)

@@ -5,16 +5,8 @@ import numpy as np
 import pytest
 
 from qduet.tabular import operators as ops
-from qduet.tabular.mdp import (
-    MDP,
-    AVTables,
-    QVTables,
-    evaluate,
-    four_state,
-    garnet,
-    optimum,
-    uniform_policy,
-)
+from qduet.tabular.mdp import MDP, AVTables, QVTables, four_state, garnet, uniform_policy
+from qduet.tabular.values import evaluate, optimum
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from qduet.bench import restatement
 from qduet.core.errors import InputError, unknown_name
 from qduet.tabular import rules
-from qduet.tabular.mdp import evaluate, four_state, garnet, optimum, uniform_policy
+from qduet.tabular.mdp import four_state, garnet, uniform_policy
 from qduet.tabular.rules import RULES, Transition, make_rule
+from qduet.tabular.values import evaluate, optimum
 
 NAMES = tuple(RULES)
 

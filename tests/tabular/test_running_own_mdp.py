@@ -147,7 +147,7 @@ def test_another_title_refuses_nothing(done, tmp_path, monkeypatch):
     monkeypatch.setattr("qduet.tabular.running.sweep", lambda *a, **k: pytest.fail("ran"))
     renamed = dataclasses.replace(declare(lake()), title="<b>My</b>\npond")
     run(renamed, tmp_path)
-    assert "<h3>&lt;b&gt;My&lt;/b&gt; pond (not in the paper)</h3>" in build([tmp_path]).html
+    assert ">&lt;b&gt;My&lt;/b&gt; pond (not in the paper)<" in build([tmp_path]).html
     about = tmp_path / "my-lake" / "experiment.json"
     about.unlink()
     about.mkdir()  # nothing can be written there
@@ -161,9 +161,9 @@ def test_without_its_file_the_folder_is_the_title(done, tmp_path):
     about = tmp_path / "my-lake" / "experiment.json"
     about.write_text('{"title": " "}')
     page = build([tmp_path])
-    assert "<h3>my-lake (not in the paper)</h3>" in page.html
+    assert ">my-lake (not in the paper)<" in page.html
     about.unlink()
-    assert "<h3>my-lake (not in the paper)</h3>" in build([tmp_path]).html
+    assert ">my-lake (not in the paper)<" in build([tmp_path]).html
     assert page.problems == []
 
 
@@ -178,7 +178,7 @@ def test_a_damaged_title_is_named_and_not_used(done, tmp_path, content):
     about.write_text(content, encoding="latin-1")
     page = build([tmp_path])
     assert page.html.encode()
-    assert "<h3>my-lake (not in the paper)</h3>" in page.html
+    assert ">my-lake (not in the paper)<" in page.html
     (problem,) = page.problems
     assert f"{about} is damaged" in problem
 

@@ -4,7 +4,8 @@ from scipy.sparse.linalg import LinearOperator, eigs
 
 from qduet.tabular import operators as ops
 from qduet.tabular import rules
-from qduet.tabular.mdp import MDP, AVTables, four_state, optimum
+from qduet.tabular.mdp import MDP, AVTables, four_state
+from qduet.tabular.values import optimum
 from qduet.theory.expected import TABLES, expected_curve, rate
 from qduet.theory.problems import problem_of, ring
 from qduet.theory.sampled import simulated_curve

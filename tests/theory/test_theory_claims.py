@@ -9,8 +9,9 @@ from hypothesis import given, settings, strategies
 
 from qduet.tabular import operators as ops
 from qduet.tabular import rules
-from qduet.tabular.mdp import MDP, AVTables, QVTables, four_state, optimum
+from qduet.tabular.mdp import MDP, AVTables, QVTables, four_state
 from qduet.tabular.rules import Rule, step_toward
+from qduet.tabular.values import optimum
 from qduet.theory import av, qv, updates
 from qduet.theory.check import Evidence, at_most, conclude, equal
 from qduet.theory.expected import interleaving, random_tables

@@ -13,9 +13,10 @@ from qduet.core.errors import InputError
 
 EXAMPLE = """qduet bench
 qduet bench --minatar --games Seaquest --batch 1024 65536 --json
-qduet bench --deep --games Breakout Seaquest"""
+qduet bench --deep --games Breakout Seaquest
+qduet bench --scaling --states 100000 --figure scaling.png"""
 
-SECTIONS = ("tabular", "minatar", "deep")
+SECTIONS = ("tabular", "scaling", "minatar", "deep")
 """Modules of `qduet.bench`; the first is what `qduet bench` measures without an option."""
 
 WITH_GAMES = ("minatar", "deep")

@@ -17,7 +17,8 @@ from qduet.tabular.sweeps import EpsilonGreedy, sweep
 
 EXAMPLE = """qduet tabular hard_rdq --mdp dueling --actions 18 --step-size 0.1353 --init-std 2
 qduet tabular dueling_q --mdp dueling --init-std 2 --protocol reference
-qduet tabular q_learning --mdp FrozenLake-v1 --step-size 0.1 --epsilon 0.1 --json"""
+qduet tabular q_learning --mdp FrozenLake-v1 --step-size 0.1 --epsilon 0.1 --json
+qduet tabular bc_qvmax --mdp maze:1000x1000 --seeds 2 --steps 1000000 --record-every 100000"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,8 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--mdp",
         default="on-policy",
-        help=f"{', '.join(FOUR_STATE)} (the paper's), or a toy-text id such as FrozenLake-v1 "
-        "(default on-policy, for every rule)",
+        help=f"{', '.join(FOUR_STATE)} (the paper's), a toy-text id such as FrozenLake-v1, or a "
+        "grid world such as maze:1000x1000, maze:30x40:SEED, grid:30x40 (default on-policy, for "
+        "every rule)",
     )
     add("--actions", type=whole(1, MAX_ACTIONS), help="|A| of the paper's problems (default 18)")
     add("--step-size", type=real(0, np.inf, open_below=True), default=0.1, help="α (default 0.1)")
@@ -119,6 +121,7 @@ def run(args: argparse.Namespace) -> int:
         "final_error_mean": final.mean,
         "final_error_ci95": [final.low, final.high],
         "initial_rms_error": float(curves.initial_error.mean()),
+        "ended_above_start": int((curves.percent[diverged < 0, 0, -1] > 100).sum()),
         "diverged": int((diverged >= 0).sum()),
         "diverged_at": {int(i): int(diverged[i]) for i in np.flatnonzero(diverged >= 0)},
         "seconds": round(seconds, 3),
@@ -138,6 +141,8 @@ def _print(document: dict, auc: stats.Interval, final: stats.Interval) -> None:
     )
     print(f"error against {d['error_against']}, in % of the initial error, {d['seeds']} seeds:")
     shown = {f"AUC over {d['steps']:,} steps": str(auc), "final error": str(final)}
+    if d["ended_above_start"]:
+        shown["ended above 100 %"] = f"{d['ended_above_start']} of {d['seeds']} runs"
     if d["diverged"]:
         first = min(d["diverged_at"].values())
         shown["diverged"] = f"{d['diverged']} of {d['seeds']} runs, first at step {first}"

@@ -14,7 +14,8 @@ from qduet.cli.progress import progress
 from qduet.core.files import check_writable, write_atomically, write_json
 from qduet.core.provenance import provenance
 from qduet.core.tables import Table
-from qduet.tabular.mdp import FOUR_STATE, optimum
+from qduet.tabular.mdp import FOUR_STATE
+from qduet.tabular.values import optimum
 from qduet.theory.expected import TABLES, fixed_point, rate
 from qduet.theory.problems import Problem, load_problem, problem_json, problem_of
 from qduet.theory.qv import qvmax_biases

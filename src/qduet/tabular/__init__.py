@@ -9,9 +9,11 @@
 
 The modules, each using those above it:
 
-    mdp          `MDP`, its exact values (`evaluate`, `optimum`), the paper's 4-state problem;
-                 the types of tables: V, Q, (Q, V), (V, A)
+    mdp          `MDP`, dense or as lists of `Successors`; the paper's 4-state problem; the types of
+                 tables: V, Q, (Q, V), (V, A)
     toy_text     Gymnasium's FrozenLake, CliffWalking and Taxi as MDPs
+    grid_worlds  `grid_world` and `maze`, of up to millions of states
+    values       exact values: `evaluate`, `optimum`; `certified_values` with a bound on the error
     operators    the paper's operators on exact values, and each algorithm's fixed point
     rules        the nine update rules, for one transition
     experience   the random numbers of a seed, and the transitions they lead to
@@ -23,16 +25,16 @@ The modules, each using those above it:
 """
 
 from qduet.tabular.experiments import RuleSpec, TabularExperiment
+from qduet.tabular.grid_worlds import grid_world, maze
 from qduet.tabular.mdp import (
     MDP,
     AVTables,
     QTable,
     QVTables,
+    Successors,
     VTable,
-    evaluate,
     four_state,
     garnet,
-    optimum,
     uniform_policy,
 )
 from qduet.tabular.rules import (
@@ -57,6 +59,7 @@ from qduet.tabular.running import Results, run
 from qduet.tabular.summary import RuleSummary, summarise, summarise_all
 from qduet.tabular.sweeps import Curves, EpsilonGreedy, sweep
 from qduet.tabular.toy_text import from_gymnasium
+from qduet.tabular.values import FixedPoint, certified_values, evaluate, optimum
 
 __all__ = [
     "MDP",
@@ -64,24 +67,29 @@ __all__ = [
     "AVTables",
     "Curves",
     "EpsilonGreedy",
+    "FixedPoint",
     "QTable",
     "QVTables",
     "Results",
     "Rule",
     "RuleSpec",
     "RuleSummary",
+    "Successors",
     "TabularExperiment",
     "Transition",
     "VTable",
     "bc_qvmax",
+    "certified_values",
     "dueling_q",
     "evaluate",
     "expected_sarsa",
     "four_state",
     "from_gymnasium",
     "garnet",
+    "grid_world",
     "hard_rdq",
     "make_rule",
+    "maze",
     "optimum",
     "q_learning",
     "qv_learning",

@@ -1,8 +1,8 @@
 """Experience in a finite MDP: the random numbers of a seed, and the transitions they lead to.
 
-`draw_seed` draws all random numbers of a seed at once; everything after that is a pure function of
-them. So a seed gives the same run whichever sweep or device it runs on, and rules can be compared
-on common random numbers.
+`Draws` gives the random numbers of a seed, some steps at a time, so that their memory is bounded
+however many steps a run has; everything after that is a pure function of them. So a seed gives the
+same run whichever sweep or device it runs on, and rules can be compared on common random numbers.
 """
 
 from typing import Any, NamedTuple
@@ -19,28 +19,38 @@ class World(NamedTuple):
     """An MDP and a behaviour policy as arrays on the device, all of one dtype."""
 
     next_cdf: jax.Array
-    """``[S, A, S]``: cumulative p(s' | s, a)."""
+    """``[S, A, k]``: cumulative probabilities of the successors; 1 from the last likely one on."""
+    next_state: jax.Array
+    """``[S, A, k]`` int32: the successors."""
     reward: jax.Array
-    """``[S, A, S]``"""
+    """``[S, A, k]``: what the transition to each of them pays."""
     discount: jax.Array
     """``[S]``: γ, or 0 for a terminal state."""
     terminal: jax.Array
     """``[S]`` bool"""
     start_cdf: jax.Array
-    """``[S]``: cumulative distribution of the first state."""
+    """``[n]``: cumulative distribution of the first state, over the states that can be it."""
+    start_state: jax.Array
+    """``[n]`` int32: those states."""
     behaviour_cdf: jax.Array
     """``[S, A]``: cumulative b(a | s)."""
 
     @classmethod
     def of(cls, mdp: MDP, behaviour: Floats, dtype: Any) -> "World":
         """`mdp` under the policy ``behaviour[s, a]``."""
-        real = lambda x: jnp.asarray(x, dtype)
+        real = lambda x: jnp.asarray(np.asarray(x, dtype))
+        next_state, probability = mdp.successors
+        next_cdf = probability.cumsum(axis=-1)
+        next_cdf[next_cdf >= next_cdf[..., -1:]] = 1.0
+        start_state = np.flatnonzero(mdp.start).astype(np.int32)
         return cls(
-            next_cdf=real(mdp.p.cumsum(axis=-1)),
-            reward=real(mdp.reward),
+            next_cdf=real(next_cdf),
+            next_state=jnp.asarray(next_state),
+            reward=real(mdp.successor_reward),
             discount=real(np.where(mdp.terminal, 0.0, mdp.discount)),
             terminal=jnp.asarray(mdp.terminal),
-            start_cdf=real(mdp.start.cumsum()),
+            start_cdf=real(mdp.start[start_state].cumsum()),
+            start_state=jnp.asarray(start_state),
             behaviour_cdf=real(behaviour.cumsum(axis=-1)),
         )
 
@@ -73,31 +83,49 @@ class SeedDraws(NamedTuple):
     """Fields ``[steps]``."""
 
 
-def draw_seed(seed: int, mdp: MDP, steps: int, init_std: float, dtype: Any) -> SeedDraws:
-    """The random numbers of a seed; V_0 and A_0 are drawn from N(0, init_std²).
+class Draws:
+    """The random numbers of a seed, drawn in turn; V_0 and A_0 are drawn from N(0, init_std²).
 
     Each purpose has a generator of its own: drawing more for one changes no number of another.
     Numbers are drawn in double precision and then rounded to `dtype`, so that a seed means the same
     run in both precisions.
     """
-    generator = lambda purpose: np.random.default_rng([seed, purpose])
-    real = lambda x: np.asarray(x, dtype)
-    one = np.dtype(dtype).type(1)
-    below_one = lambda x: np.minimum(real(x), np.nextafter(one, 0 * one))  # rounding can reach 1
-    uniform = lambda purpose: below_one(generator(purpose).random(steps))
-    initial = generator(0)
-    return SeedDraws(
-        v=real(init_std * initial.standard_normal(mdp.num_states)),
-        adv=real(init_std * initial.standard_normal((mdp.num_states, mdp.num_actions))),
-        start=below_one(generator(1).random(())),
-        steps=StepDraws(
-            action=uniform(2),
-            next_state=uniform(3),
-            explore=uniform(4),
-            restart=uniform(5),
-            noise=real(mdp.reward_std * generator(6).standard_normal(steps)),
-        ),
-    )
+
+    def __init__(self, seed: int, mdp: MDP, init_std: float, dtype: Any) -> None:
+        self._mdp, self._init_std, self._dtype = mdp, init_std, dtype
+        self._generators = [np.random.default_rng([seed, purpose]) for purpose in range(7)]
+
+    def first(self, steps: int) -> SeedDraws:
+        """The numbers of the start and of the first steps; to be called once, before `next`."""
+        initial, start = self._generators[:2]
+        shape = self._mdp.num_states, self._mdp.num_actions
+        return SeedDraws(
+            v=np.asarray(self._init_std * initial.standard_normal(shape[0]), self._dtype),
+            adv=np.asarray(self._init_std * initial.standard_normal(shape), self._dtype),
+            start=self._below_one(start.random(())),
+            steps=self.next(steps),
+        )
+
+    def next(self, steps: int) -> StepDraws:
+        """The numbers of the next steps."""
+        action, next_state, explore, restart = (
+            self._below_one(generator.random(steps)) for generator in self._generators[2:6]
+        )
+        noise = np.zeros(steps, self._dtype)
+        if self._mdp.reward_std:
+            normal = self._generators[6].standard_normal(steps)
+            noise = np.asarray(self._mdp.reward_std * normal, self._dtype)
+        return StepDraws(action, next_state, explore, restart, noise)
+
+    def _below_one(self, uniform: Any) -> Any:
+        one = np.dtype(self._dtype).type(1)
+        rounded = np.asarray(uniform, self._dtype)  # which can reach 1
+        return np.minimum(rounded, np.nextafter(one, 0 * one))
+
+
+def draw_seed(seed: int, mdp: MDP, steps: int, init_std: float, dtype: Any) -> SeedDraws:
+    """All random numbers of a seed at once."""
+    return Draws(seed, mdp, init_std, dtype).first(steps)
 
 
 def pick(cdf: jax.Array, uniform: jax.Array) -> jax.Array:
@@ -105,25 +133,45 @@ def pick(cdf: jax.Array, uniform: jax.Array) -> jax.Array:
     return (uniform >= cdf[:-1]).sum(dtype=jnp.int32)
 
 
+def first_states(world: World, uniform: jax.Array) -> jax.Array:
+    """The first states of episodes, one for each number of `uniform`, of any shape."""
+    index = jnp.searchsorted(world.start_cdf[:-1], uniform, side="right")
+    return world.start_state[index]
+
+
+def with_first_states(world: World, steps: StepDraws) -> StepDraws:
+    """`steps` with the first state of the next episode as `restart`.
+
+    There may be a million first states, too many to search through at every step of a loop.
+    """
+    return steps._replace(restart=first_states(world, steps.restart))
+
+
 def take(
     world: World, state: jax.Array, action: jax.Array, draws: StepDraws
 ) -> tuple[jax.Array, Transition]:
     """The transition that follows `action` in `state`, behind the state of the next step.
 
-    If the transition ended the episode, the next step begins in a first state.
+    `draws` come from `with_first_states`. If the transition ended the episode, the next step begins
+    in the first state that they name.
     """
-    next_state = pick(world.next_cdf[state, action], draws.next_state)
-    reward = world.reward[state, action, next_state] + draws.noise
+    chosen = state, action, pick(world.next_cdf[state, action], draws.next_state)
+    next_state = world.next_state[chosen]
+    reward = world.reward[chosen] + draws.noise
     t = Transition(state, action, reward, world.discount[next_state], next_state)
-    restart = pick(world.start_cdf, draws.restart)
-    return jnp.where(world.terminal[next_state], restart, next_state), t
+    return jnp.where(world.terminal[next_state], draws.restart, next_state), t
 
 
-def trajectory(world: World, draws: SeedDraws) -> Transition:
-    """The transitions of one seed under the behaviour policy: fields ``[steps]``."""
+def walk(world: World, state: jax.Array, steps: StepDraws) -> tuple[jax.Array, Transition]:
+    """The state after `steps` (fields ``[n]``) from `state`, and the transitions on the way."""
 
     def step(state: jax.Array, draws: StepDraws) -> tuple[jax.Array, Transition]:
         action = pick(world.behaviour_cdf[state], draws.action)
         return take(world, state, action, draws)
 
-    return jax.lax.scan(step, pick(world.start_cdf, draws.start), draws.steps)[1]
+    return jax.lax.scan(step, state, with_first_states(world, steps))
+
+
+def trajectory(world: World, draws: SeedDraws) -> Transition:
+    """The transitions of one seed under the behaviour policy: fields ``[steps]``."""
+    return walk(world, first_states(world, draws.start), draws.steps)[1]

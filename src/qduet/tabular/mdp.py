@@ -1,26 +1,24 @@
-"""Finite Markov decision processes as arrays, and their exact values.
+"""Finite Markov decision processes as arrays.
 
-An `MDP` holds ``p[s, a, s']``, the mean reward of each transition ``reward[s, a, s']``, a discount
-γ ∈ [0, 1) and a start distribution. Terminal states are absorbing and pay nothing, so that
+An `MDP` holds the probabilities of next states, the mean reward of each transition, a discount
+γ ∈ [0, 1) and a start distribution. Next states have two forms, which serve the same functions:
 
-    q_π = r + γ P E_π q_π,      v_π = E_π q_π,
-    q_* = r + γ P E q_*,        v_* = E q_*          (E_π q = Σ_a π(a|·) q(·, a),  E q = max_a q)
+* dense: ``p[s, a, s']``, for problems of up to some thousand states;
+* lists of `Successors`: ``state[s, a, i]`` and ``probability[s, a, i]`` for i < k, whose memory
+  grows with |S| and not with |S|². A grid world of a million cells takes 10 to 200 MB.
 
-have one solution each, found by a linear solve (`evaluate`) and by policy iteration (`optimum`), in
-float64.
+Each form gives the other: `MDP.successors` always, `MDP.p` where the dense form fits in memory.
 
 Tables of values are indexed by state, then action. Each set of tables has one type; rules keep JAX
 arrays in it, exact values and operators NumPy arrays.
 
-    >>> mdp = four_state("on-policy", num_actions=18)
-    >>> evaluate(mdp, uniform_policy(mdp)).v.round(6)
-    array([5.555556, 5.555556, 5.555556, 5.555556])
+    >>> four_state("on-policy", num_actions=18).p.shape
+    (4, 18, 4)
 """
 
 import dataclasses
 import functools
 import hashlib
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -65,13 +63,30 @@ class AVTables(NamedTuple):
     """``[S, A]``"""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+class Successors(NamedTuple):
+    """The next states of each state and action, as lists of k entries."""
+
+    state: Any
+    """``[S, A, k]``: s', an integer from 0 to S − 1. The same state may be listed twice."""
+    probability: Any
+    """``[S, A, k]``: its probability; 0 fills up a list with fewer than k next states."""
+
+
+DENSE_ENTRIES = 2**25
+"""The most entries that ``p[s, a, s']`` has when it is made from `Successors`: 256 MB."""
+
+DIRECT_STATES = 500
+"""Up to so many states, exact values and operators are computed from the dense form."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class MDP:
     """A finite MDP of S states and A actions.
 
     Args:
-      p: ``[S, A, S]``: probability of next state s' after action a in state s.
-      reward: ``[S, A, S]`` (or ``[S, A]``, the same for every s'): mean reward of the transition.
+      p: ``[S, A, S]``: probability of next state s' after action a in state s; or `Successors`.
+      reward: mean reward of the transition, ``[S, A, S]`` (with successors ``[S, A, k]``), or
+        ``[S, A]``, the same for every next state.
       discount: γ ∈ [0, 1).
       start: ``[S]``: distribution of the first state of an episode; state 0 by default.
       terminal: ``[S]``: whether a state ends the episode; none does by default. A terminal state
@@ -80,21 +95,29 @@ class MDP:
       reward_std: standard deviation of Gaussian noise added to each sampled reward.
       name: a short text that names its results.
 
-    Lists will do; they become read-only float64 arrays, `reward` always ``[S, A, S]``. Here a
-    corridor of three states with the actions left and right, which ends in its last state:
+    Lists will do; they become read-only arrays. Whichever form was given, `p` and `reward` read as
+    float64 ``[S, A, S]``. They are made when first asked for, and refused where they would have
+    more than `DENSE_ENTRIES` entries. `successors` and `successor_reward` always exist.
+
+    Here a corridor of three states with the actions left and right, which ends in its last state:
 
     >>> p = np.zeros((3, 2, 3))
     >>> p[[0, 1], 0, 0] = p[[0, 1], 1, [1, 2]] = p[2, :, 2] = 1
     >>> reward = [[-1, -1], [-1, -1], [0, 0]]
-    >>> mdp = MDP(p, reward, discount=0.9, terminal=[False, False, True], name="corridor")
-    >>> optimum(mdp).q
-    array([[-2.71, -1.9 ],
-           [-2.71, -1.  ],
-           [ 0.  ,  0.  ]])
+    >>> MDP(p, reward, discount=0.9, terminal=[False, False, True], name="corridor")
+    MDP(corridor: 3 states, 2 actions, γ = 0.9)
+
+    And one of a million states, each with a single successor per action:
+
+    >>> here = np.arange(1_000_000)
+    >>> moves = np.stack([np.maximum(here - 1, 0), np.minimum(here + 1, 999_999)], axis=1)
+    >>> steps = Successors(moves[:, :, None], np.ones((1_000_000, 2, 1)))
+    >>> MDP(steps, np.full((1_000_000, 2), -1.0), 0.99, terminal=here == 999_999)
+    MDP(mdp: 1,000,000 states, 2 actions, γ = 0.99)
     """
 
-    p: Floats
-    reward: Floats
+    p: Any
+    reward: Any
     discount: float
     start: Floats = dataclasses.field(default=None)  # type: ignore[arg-type]
     terminal: NDArray[np.bool_] = dataclasses.field(default=None)  # type: ignore[arg-type]
@@ -102,20 +125,24 @@ class MDP:
     name: str = "mdp"
 
     def __post_init__(self) -> None:
-        p = np.array(self.p, np.float64)
-        if p.ndim != 3 or p.shape[0] != p.shape[2] or 0 in p.shape:
+        listed = isinstance(self.p, Successors)
+        next_states = _checked_states(*self.p) if listed else None
+        p = np.array(self.p.probability if listed else self.p, np.float64)
+        if not listed and (p.ndim != 3 or p.shape[0] != p.shape[2] or 0 in p.shape):
             raise InputError(f"p must have shape [S, A, S] with S, A ≥ 1; it has {p.shape}")
-        num_states, num_actions, _ = p.shape
+        num_states, num_actions, width = p.shape
         reward = np.array(self.reward, np.float64)
-        if reward.shape == (num_states, num_actions):
-            reward = np.repeat(reward[:, :, None], num_states, axis=2)
-        start = np.eye(num_states)[0] if self.start is None else np.array(self.start, np.float64)
+        same_for_all = reward.shape == (num_states, num_actions)
+        if same_for_all:
+            reward = reward[:, :, None]
+        else:
+            _check_shape("reward", reward, p.shape)
+        start = _distribution_or_first(self.start, num_states)
         terminal = np.zeros(num_states, bool) if self.terminal is None else self.terminal
         terminal = np.array(terminal, bool)
-        _check_shape("reward", reward, p.shape)
         _check_shape("start", start, (num_states,))
         _check_shape("terminal", terminal, (num_states,))
-        check_distribution("p[s, a, :]", p)
+        check_distribution("probability[s, a, :]" if listed else "p[s, a, :]", p)
         check_distribution("start", start)
         if not np.isfinite(reward).all():
             raise InputError("reward holds a value that is not finite")
@@ -125,37 +152,140 @@ class MDP:
             raise InputError(f"reward_std must be finite and ≥ 0; it is {self.reward_std}")
         if terminal.all() or start[terminal].any():
             raise InputError("an episode must start in a state that is not terminal")
-        p[terminal] = np.eye(num_states)[terminal][:, None, :]
-        reward[terminal] = 0.0
-        arrays = {"p": p, "reward": reward, "start": start, "terminal": terminal}
-        for field, value in arrays.items():
+        ends = np.flatnonzero(terminal)
+        p[ends] = 0.0
+        p[ends, :, 0 if listed else ends] = 1.0
+        reward[ends] = 0.0
+        fields: dict[str, Any] = {"start": start, "terminal": terminal}
+        if next_states is None:
+            fields |= {"p": p, "reward": reward.repeat(width, axis=2) if same_for_all else reward}
+        else:
+            next_states[ends] = ends[:, None, None]
+            successors, reward = _in_order(Successors(next_states, p), reward)
+            fields |= {"successors": successors, "successor_reward": reward}
+            del self.__dict__["p"], self.__dict__["reward"]  # made by __getattr__ where needed
+        for value in jax.tree.leaves(fields):
             value.setflags(write=False)
-            object.__setattr__(self, field, value)
-        object.__setattr__(self, "discount", float(self.discount))
+        self.__dict__.update(fields, discount=float(self.discount))
+
+    def __repr__(self) -> str:
+        sizes = f"{self.num_states:,} states, {self.num_actions} actions"
+        return f"MDP({self.name}: {sizes}, γ = {self.discount:g})"
+
+    def __getattr__(self, name: str) -> Any:
+        """`p` and `reward` in the dense form of an MDP that was given by `Successors`."""
+        if name not in ("p", "reward") or "successors" not in self.__dict__:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        self.__dict__.update(zip(("p", "reward"), self._dense(), strict=True))
+        return self.__dict__[name]
+
+    @property
+    def fits_dense(self) -> bool:
+        """Whether `p` and `reward` exist or can be made."""
+        return "p" in self.__dict__ or self.num_states**2 * self.num_actions <= DENSE_ENTRIES
+
+    def _dense(self) -> tuple[Floats, Floats]:
+        """``p[s, a, s']``, and the mean reward of each transition, 0 where it never happens."""
+        if not self.fits_dense:
+            raise InputError(
+                f"{self.name} has {self.num_states:,} states, too many for p[s, a, s'] and what is "
+                "computed from it: use mdp.successors, or qduet.tabular.operators.P(mdp, v) for "
+                "expected next values"
+            )
+        nexts, probability = self.successors
+        p = np.zeros((self.num_states, self.num_actions, self.num_states))
+        reward = np.zeros_like(p)
+        rows, columns = np.ogrid[: self.num_states, : self.num_actions]
+        entries = [(rows, columns, nexts[:, :, i]) for i in range(nexts.shape[2])]
+        for i, index in enumerate(entries):
+            p[index] += probability[:, :, i]
+        for i, index in enumerate(entries):
+            share = probability[:, :, i] / np.where(p[index] > 0, p[index], 1.0)
+            reward[index] += share * self.successor_reward[:, :, i]
+        for array in (p, reward):
+            array.setflags(write=False)
+        return p, reward
+
+    @functools.cached_property
+    def successors(self) -> Successors:
+        """The next states in ascending order, so that a seed walks alike in either form."""
+        width = int((self.p > 0).sum(axis=2).max())
+        order = (self.p == 0).argsort(axis=2, kind="stable")[:, :, :width].astype(np.int32)
+        return Successors(order, np.take_along_axis(self.p, order, axis=2))
+
+    @functools.cached_property
+    def successor_reward(self) -> Floats:
+        """Mean reward of the transition to each of the `successors`, ``[S, A, k]``."""
+        return np.take_along_axis(self.reward, self.successors.state, axis=2)
 
     @property
     def num_states(self) -> int:
         """|S|, terminal states included."""
-        return self.p.shape[0]
+        return self.terminal.size
 
-    @property
+    @functools.cached_property
     def num_actions(self) -> int:
         """|A|."""
-        return self.p.shape[1]
+        return (self.successors.state if "successors" in self.__dict__ else self.p).shape[1]
 
     @functools.cached_property
     def r(self) -> Floats:
         """Expected reward of action a in state s, ``[S, A]``."""
-        return np.einsum("ijk,ijk->ij", self.p, self.reward)
+        if self.num_states <= DIRECT_STATES:
+            return np.einsum("ijk,ijk->ij", self.p, self.reward)
+        return np.einsum("ijk,ijk->ij", self.successors.probability, self.successor_reward)
 
     @functools.cached_property
     def digest(self) -> str:
         """Twelve hexadecimal digits of the whole problem except its name."""
         numbers = (self.discount, self.reward_std)
-        content = hashlib.sha256(str(self.p.shape).encode())
-        for array in (self.p, self.reward, self.start, self.terminal, numbers):
+        transitions = (
+            (self.p, self.reward) if self.fits_dense else (*self.successors, self.successor_reward)
+        )
+        content = hashlib.sha256(str(transitions[0].shape).encode())
+        for array in (*transitions, self.start, self.terminal, numbers):
             content.update((np.asarray(array, "<f8") + 0.0).tobytes())  # −0 is 0
         return content.hexdigest()[:12]
+
+
+def _checked_states(state: ArrayLike, probability: ArrayLike) -> NDArray[np.int32]:
+    """The `state` of `Successors` as integers; raises unless each is a state."""
+    given, shape = np.asarray(state), np.shape(probability)
+    if given.ndim != 3 or 0 in given.shape or given.shape != shape:
+        raise InputError(
+            "the state and the probability of Successors must both have shape [S, A, k] with "
+            f"S, A, k ≥ 1; they have {given.shape} and {shape}"
+        )
+    if given.dtype.kind not in "iu":
+        raise InputError(f"the states of Successors must be integers; they are {given.dtype}")
+    wrong = (given < 0) | (given >= len(given))
+    if wrong.any():
+        s, a, i = np.argwhere(wrong)[0]
+        raise InputError(
+            f"the states of Successors must be from 0 to {len(given) - 1}; state[{s}, {a}, {i}] is "
+            f"{given[s, a, i]}"
+        )
+    return given.astype(np.int32)
+
+
+def _in_order(successors: Successors, reward: Floats) -> tuple[Successors, Floats]:
+    """Each list in ascending order of its states; a reward ``[S, A, 1]`` is that of each entry."""
+    state, probability = successors
+    if (np.diff(state, axis=2) < 0).any():
+        order = state.argsort(axis=2, kind="stable")
+        sort = lambda array: np.take_along_axis(array, order, axis=2)
+        state, probability = sort(state), sort(probability)
+        reward = sort(reward) if reward.shape == state.shape else reward
+    return Successors(state, probability), np.broadcast_to(reward, state.shape)
+
+
+def _distribution_or_first(start: ArrayLike | None, num_states: int) -> Floats:
+    """`start` as an array; where it is None, all probability is on state 0."""
+    if start is not None:
+        return np.array(start, np.float64)
+    first = np.zeros(num_states)
+    first[0] = 1.0
+    return first
 
 
 def _check_shape(name: str, array: np.ndarray, shape: tuple[int, ...]) -> None:
@@ -183,42 +313,6 @@ def check_policy(mdp: MDP, policy: ArrayLike) -> Floats:
 def uniform_policy(mdp: MDP) -> Floats:
     """The policy that takes every action with equal probability."""
     return np.full((mdp.num_states, mdp.num_actions), 1 / mdp.num_actions)
-
-
-def evaluate(mdp: MDP, policy: ArrayLike) -> QVTables:
-    """q_π and v_π of a policy ``π[s, a]``, by solving (I − γ E_π P) v = E_π r."""
-    pi = check_policy(mdp, policy)
-    transition = np.einsum("ij,ijk->ik", pi, mdp.p)
-    reward = (pi * mdp.r).sum(axis=1)
-    alive = ~mdp.terminal
-    v = np.zeros(mdp.num_states)
-    system = np.eye(alive.sum()) - mdp.discount * transition[np.ix_(alive, alive)]
-    v[alive] = np.linalg.solve(system, reward[alive])
-    return QVTables(q=mdp.r + mdp.discount * mdp.p @ v, v=v)
-
-
-def policy_iteration(solve: Callable[[NDArray[np.intp]], Floats], q: Floats) -> Floats:
-    """The q of ``solve(greedy policy of q)``, from the greedy policy of `q` until none is better.
-
-    `solve` takes the action of each state and returns the fixed point of a monotone operator whose
-    E follows those actions. An action replaces the present one only if it is better by more than
-    rounding, so that ties cannot make the iteration cycle.
-    """
-    rows = np.arange(q.shape[0])
-    greedy = q.argmax(axis=1)
-    while True:
-        q = solve(greedy)
-        slack = 1e-12 * max(1.0, np.abs(q).max())
-        better = q.max(axis=1) > q[rows, greedy] + slack
-        if not better.any():
-            return q
-        greedy = np.where(better, q.argmax(axis=1), greedy)
-
-
-def optimum(mdp: MDP) -> QVTables:
-    """q_* and v_*, by policy iteration from the greedy policy of the immediate rewards."""
-    q = policy_iteration(lambda greedy: evaluate(mdp, np.eye(mdp.num_actions)[greedy]).q, mdp.r)
-    return QVTables(q=q, v=q.max(axis=1))
 
 
 FOUR_STATE = {"on-policy": (0.0, 0.99), "qvmax": (0.0, 0.99), "dueling": (-1.0, 0.999)}

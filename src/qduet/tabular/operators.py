@@ -40,7 +40,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from qduet.tabular.mdp import MDP, AVTables, Floats, QVTables, policy_iteration
+from qduet.tabular.mdp import MDP, AVTables, Floats, QVTables
+from qduet.tabular.values import FixedPoint, expected_next, policy_iteration
 
 Expectation = Callable[[Floats], Floats]
 """``q[S, A] -> [S]``: E, or E_π of a fixed policy, which makes the operators affine."""
@@ -51,7 +52,7 @@ Expectation = Callable[[Floats], Floats]
 
 def P(mdp: MDP, v: Floats) -> Floats:
     """(P v)(s,a) = Σ_s' p(s'|s,a) v(s'), ``[S, A]``."""
-    return mdp.p @ v
+    return expected_next(mdp, v)
 
 
 def E_pi(policy: Floats, q: Floats) -> Floats:
@@ -108,8 +109,9 @@ class Affine(NamedTuple):
 def qv_learning_affine(mdp: MDP, behaviour: Floats) -> Affine:
     """Theorem 1's **b** = (r, E_b r) and **A** = γ [[0, P], [0, E_b P]], as explicit arrays."""
     pairs = mdp.num_states * mdp.num_actions
+    p = mdp.p.reshape(pairs, -1)
     matrix = np.zeros((pairs + mdp.num_states,) * 2)
-    matrix[:pairs, pairs:] = mdp.discount * mdp.p.reshape(pairs, -1)
+    matrix[:pairs, pairs:] = mdp.discount * p
     matrix[pairs:, pairs:] = mdp.discount * np.einsum("ij,ijk->ik", behaviour, mdp.p)
     return Affine(b=np.concatenate([mdp.r.ravel(), E_pi(behaviour, mdp.r)]), A=matrix)
 
@@ -159,15 +161,6 @@ def soft_rdq(
 
 
 # --- Fixed points --------------------------------------------------------------------------------
-
-
-class FixedPoint(NamedTuple):
-    """A solution y of H y = y."""
-
-    values: QVTables
-    """(q, v); for the AV family v is V, and A is q − v."""
-    error_bound: float
-    """‖y − y_∞‖_max is at most this."""
 
 
 def distance(x: QVTables, y: QVTables) -> float:

@@ -19,7 +19,7 @@ step size follows its own Q, on random numbers that are common to the seed.
 """
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -29,10 +29,11 @@ from numpy.typing import ArrayLike
 
 from qduet.core.digests import describe
 from qduet.core.errors import InputError, unknown_name
-from qduet.tabular.experience import SeedDraws, World, draw_seed
-from qduet.tabular.mdp import MDP, QVTables, check_policy, evaluate, optimum, uniform_policy
+from qduet.tabular.experience import Draws, SeedDraws, World
+from qduet.tabular.mdp import MDP, QVTables, check_policy, uniform_policy
 from qduet.tabular.rules import GOALS, Rule, Transition
 from qduet.tabular.trials import Task, run_trials
+from qduet.tabular.values import evaluate, optimum
 
 DIVERGED_PERCENT = 1e9
 """A run whose error exceeds this percentage of its initial error has diverged."""
@@ -100,7 +101,7 @@ def sweep(
         _check_epsilon_greedy(epsilon, rules, targets)
     elif behaviour is not None:
         policy = check_policy(mdp, behaviour)
-    targets = targets or error_targets(mdp, policy)
+    targets = targets or error_targets(mdp, policy, {rule.goal for rule in rules.values()})
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise InputError(f"dtype must be float32 or float64; it is {np.dtype(dtype)}")
     with jax.enable_x64(np.dtype(dtype) == np.float64):
@@ -113,22 +114,24 @@ def sweep(
                 step_sizes=jnp.asarray(alphas, dtype),
                 record_every=record_every,
                 epsilon=epsilon,
+                alive=np.flatnonzero(~mdp.terminal),
                 joint_initial_error=joint_initial_error,
             )
             for name, rule in rules.items()
         }
-        draws_of = functools.partial(
-            draw_seed, mdp=mdp, steps=steps, init_std=init_std, dtype=dtype
-        )
+        draws_of = functools.partial(Draws, mdp=mdp, init_std=init_std, dtype=dtype)
         for name, task in tasks.items():
-            _check_start(name, task, draws_of(seeds[0]))
-        errors = run_trials(tasks, draws_of, seeds, workers, on_progress)
+            _check_start(name, task, draws_of(seeds[0]).first(0))
+        errors = run_trials(tasks, draws_of, seeds, steps, workers, on_progress)
     return {name: _curves(*errors[name], record_every) for name in rules}
 
 
-def error_targets(mdp: MDP, behaviour: ArrayLike) -> dict[str, QVTables]:
-    """The exact values that rules are measured against, by `Rule.goal`."""
-    return {"behaviour": evaluate(mdp, behaviour), "optimal": optimum(mdp)}
+def error_targets(
+    mdp: MDP, behaviour: ArrayLike, goals: Collection[str] = GOALS
+) -> dict[str, QVTables]:
+    """The exact values that rules with one of the `goals` are measured against."""
+    exact = {"behaviour": lambda: evaluate(mdp, behaviour), "optimal": lambda: optimum(mdp)}
+    return {goal: exact[goal]() for goal in goals}
 
 
 def _check_start(name: str, task: Task, draws: SeedDraws) -> None:

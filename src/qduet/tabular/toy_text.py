@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from qduet.core.errors import InputError
-from qduet.tabular.mdp import MDP
+from qduet.tabular.mdp import MDP, Successors
 
 _SUCCESSORS = {"Taxi-v3": "Taxi-v4"}
 """Retired ids and the id under which later releases of Gymnasium hold the same default problem."""
@@ -44,15 +44,20 @@ def from_table(
 ) -> MDP:
     """The MDP of a toy-text transition table and start distribution."""
     num_states, num_actions = len(table), len(table[0])
-    rows = [
-        (s, a, *outcome) for s in table for a in table[s] for outcome in table[s][a] if outcome[0]
-    ]
     terminal = np.zeros(num_states, bool)
-    terminal[[s2 for _, _, _, s2, _, done in rows if done]] = True
-    p = np.zeros((num_states, num_actions, num_states))
-    reward = np.zeros_like(p)
-    for s, a, probability, s2, r, _ in rows:
-        p[s, a, s2] += probability
-        reward[s, a, s2] += probability * r
-    np.divide(reward, p, out=reward, where=p > 0)
-    return MDP(p, reward, discount, start=start, terminal=terminal, name=name)
+    lists: dict[tuple[int, int], dict[int, tuple[float, float]]] = {}
+    for s in table:
+        for a in table[s]:
+            into = lists.setdefault((s, a), {})
+            for probability, s2, reward, done in table[s][a]:
+                if probability:
+                    terminal[s2] |= done
+                    total, paid = into.get(s2, (0.0, 0.0))
+                    into[s2] = total + probability, paid + probability * reward
+    shape = (num_states, num_actions, max(map(len, lists.values())))
+    states, probabilities, rewards = np.zeros(shape, np.int32), np.zeros(shape), np.zeros(shape)
+    for (s, a), into in lists.items():
+        for i, (s2, (total, paid)) in enumerate(sorted(into.items())):
+            states[s, a, i], probabilities[s, a, i], rewards[s, a, i] = s2, total, paid / total
+    p = Successors(states, probabilities)
+    return MDP(p, rewards, discount, start=start, terminal=terminal, name=name)

@@ -4,7 +4,9 @@ Tables carry the step size as their *last* axis, which keeps the inner loop cont
 the root mean square over the state-action pairs of states that are not terminal.
 
 `run_trials` runs several rules on many seeds. On CPU each seed is a call of its own, and threads
-share the seeds; on another device one call runs all seeds.
+share the seeds; on another device one call runs all seeds. A long trial is cut into chunks of
+steps, so that its memory is that of its tables: one program makes the tables and runs the first
+chunk, another one runs each further chunk and updates the tables in place.
 """
 
 import contextlib
@@ -19,8 +21,22 @@ import numpy as np
 
 from qduet.core.machine import cores
 from qduet.core.xla import native_function
-from qduet.tabular.experience import SeedDraws, StepDraws, World, pick, take, trajectory
+from qduet.tabular.experience import (
+    Draws,
+    SeedDraws,
+    StepDraws,
+    World,
+    first_states,
+    pick,
+    take,
+    walk,
+    with_first_states,
+)
+from qduet.tabular.mdp import DIRECT_STATES
 from qduet.tabular.rules import Rule, Tables, Transition
+
+CHUNK_STEPS = 2**20
+"""The most steps that one call of a program runs, unless `record_every` is larger."""
 
 
 class Task(NamedTuple):
@@ -36,14 +52,22 @@ class Task(NamedTuple):
     """Steps between two recorded errors."""
     epsilon: float | None
     """ε of a behaviour that is ε-greedy on the rule's own Q; None for the world's fixed policy."""
+    alive: np.ndarray
+    """The states that are not terminal."""
     joint_initial_error: bool
     """Whether 100 % is the error of V_0 + A_0 for every rule, rather than of the rule's own Q_0."""
 
 
 def _rms(task: Task, difference: jax.Array) -> jax.Array:
     """Root mean square over the states that are not terminal; further axes remain."""
-    squares = difference[np.flatnonzero(~np.asarray(task.world.terminal))] ** 2
-    return jnp.sqrt(squares.mean(axis=tuple(range(task.target.ndim))))
+    terminal = task.world.terminal
+    axes = tuple(range(task.target.ndim))
+    if terminal.size <= DIRECT_STATES:
+        return jnp.sqrt((difference[task.alive] ** 2).mean(axis=axes))
+    # A sum for each state first: no copy of the table is made.
+    squares = (difference**2).sum(axis=axes[1:])
+    alive = jnp.where(terminal.reshape(-1, *[1] * (squares.ndim - 1)), 0.0, squares)
+    return jnp.sqrt(alive.sum(axis=0) / (task.alive.size * task.target[0].size))
 
 
 def _error(task: Task, tables: Tables) -> jax.Array:
@@ -52,7 +76,7 @@ def _error(task: Task, tables: Tables) -> jax.Array:
     return _rms(task, values - task.target[..., None])
 
 
-def _learn(task: Task, native: bool, tables: Tables, experience: Transition) -> Tables:
+def learn(task: Task, native: bool, tables: Tables, experience: Transition) -> Tables:
     """The tables after each transition of `experience` (fields ``[n]``) in turn."""
     update = task.rule.update
     if not task.rule.trailing_axes:
@@ -75,56 +99,102 @@ def _act_and_learn(task: Task, states: jax.Array, tables: Tables, draws: StepDra
         next_state, t = take(task.world, state, action, draws)
         return next_state, task.rule.update(tables, t, step_size)
 
-    every = jax.vmap(one, in_axes=(0, -1, 0, None), out_axes=(0, -1))
-    step = lambda carry, draws: (every(carry[0], carry[1], task.step_sizes, draws), None)
-    return jax.lax.scan(step, (states, tables), draws)[0]
+    draws = with_first_states(task.world, draws)
+    if task.world.terminal.size <= DIRECT_STATES:
+        every = jax.vmap(one, in_axes=(0, -1, 0, None), out_axes=(0, -1))
+        step = lambda carry, draws: (every(carry[0], carry[1], task.step_sizes, draws), None)
+        return jax.lax.scan(step, (states, tables), draws)[0]
+
+    # Each step size is at a state of its own, and a batch of such updates would go through whole
+    # tables. So large tables learn one after the other.
+    def alone(own: Any) -> Any:
+        state, tables, step_size = own
+        step = lambda carry, draws: (one(carry[0], carry[1], step_size, draws), None)
+        return jax.lax.scan(step, (state, tables), draws)[0]
+
+    move = lambda x, source, to: jax.tree.map(lambda leaf: jnp.moveaxis(leaf, source, to), x)
+    states, tables = jax.lax.map(alone, (states, move(tables, -1, 0), task.step_sizes))
+    return states, move(tables, 0, -1)
 
 
-def _run_trial(
-    task: Task, native: bool, draws: SeedDraws, experience: Transition | None
-) -> tuple[jax.Array, jax.Array]:
-    """One seed: the errors ``[points, K]``, and the initial error, which counts as 100 %.
+class Progress(NamedTuple):
+    """What a chunk of a trial leaves to the next one."""
 
-    `experience` holds the seed's transitions under the fixed behaviour policy. It is None with an
-    ε-greedy behaviour, which makes its own.
+    states: jax.Array
+    """``[K]``: where an ε-greedy behaviour is, which each step size's Q decides."""
+    tables: Tables
+    """With the step sizes as their last axis."""
+
+
+def _continue(
+    task: Task, native: bool, progress: Progress, steps: Transition | StepDraws
+) -> tuple[Progress, jax.Array]:
+    """The next `steps` of a trial, and the errors ``[points, K]``.
+
+    `steps` are transitions under the fixed behaviour policy, or the random numbers from which an
+    ε-greedy behaviour makes its own.
     """
+
+    def record(progress: Progress, block: Any) -> tuple[Progress, jax.Array]:
+        states, tables = progress
+        if task.epsilon is None:
+            tables = learn(task, native, tables, block)
+        else:
+            states, tables = _act_and_learn(task, states, tables, block)
+        return Progress(states, tables), _error(task, tables)
+
+    blocks = jax.tree.map(lambda x: x.reshape(-1, task.record_every), steps)
+    return jax.lax.scan(record, progress, blocks)
+
+
+def _begin(
+    task: Task, native: bool, draws: SeedDraws, steps: Transition | StepDraws
+) -> tuple[Progress, jax.Array, jax.Array]:
+    """The first `steps` of a trial, its errors ``[1 + points, K]``, and the one that is 100 %."""
     num_step_sizes = task.step_sizes.size
     repeat = lambda x: jnp.repeat(jnp.asarray(x)[..., None], num_step_sizes, axis=-1)
     tables = jax.tree.map(repeat, task.rule.init(draws.v, draws.adv))
-    states = jnp.full(num_step_sizes, pick(task.world.start_cdf, draws.start))
-
-    def record(carry: Any, block: Any) -> tuple[Any, jax.Array]:
-        states, tables = carry
-        if task.epsilon is None:
-            tables = _learn(task, native, tables, block)
-        else:
-            states, tables = _act_and_learn(task, states, tables, block)
-        return (states, tables), _error(task, tables)
-
-    steps = draws.steps if experience is None else experience
-    blocks = jax.tree.map(lambda x: x.reshape(-1, task.record_every), steps)
-    curve = jax.lax.scan(record, (states, tables), blocks)[1]
+    states = jnp.full(num_step_sizes, first_states(task.world, draws.start))
+    progress, curve = _continue(task, native, Progress(states, tables), steps)
     first = _error(task, tables)
     initial_error = first[0]
     if task.joint_initial_error and task.rule.q is not None:
         initial_error = _rms(task, draws.v[:, None] + draws.adv - task.target)
-    return jnp.concatenate([first[None], curve]), initial_error
+    return progress, jnp.concatenate([first[None], curve]), initial_error
 
 
-def _compile(over_seeds: Callable[..., Any], task: Task, draws: SeedDraws) -> Callable[..., Any]:
-    """`_run_trial` for one task, compiled; as a native loop where that is known to work.
+class Programs(NamedTuple):
+    """The compiled programs of one task. Their first argument is its `World` and its target."""
+
+    begin: Callable[..., tuple[Progress, jax.Array, jax.Array]]
+    """`_begin`."""
+    proceed: Callable[..., tuple[Progress, jax.Array]] | None
+    """`_continue`, in place; None where a trial is a single chunk."""
+
+
+def _compile(
+    over_seeds: Callable[..., Any], task: Task, draws: Any, steps: Any, chunks: int
+) -> Programs:
+    """The programs of one task; as a native loop where that is known to work.
 
     XLA refuses some operations in a native loop with an error, after which an ordinary loop is
     compiled. With a single state it aborts the process, so that is never tried.
     """
-    experience = None
-    if task.epsilon is None:
-        experience = jax.eval_shape(over_seeds(functools.partial(trajectory, task.world)), draws)
-    compiled = lambda native: (
-        jax.jit(over_seeds(functools.partial(_run_trial, task, native)))
-        .lower(draws, experience)
-        .compile()
+    arrays = task.world, task.target
+    with_arrays = lambda f, native: over_seeds(
+        lambda arrays, *rest: f(task._replace(world=arrays[0], target=arrays[1]), native, *rest)
     )
+
+    def compiled(native: bool) -> Programs:
+        begin = with_arrays(_begin, native)
+        if chunks == 1:  # nobody needs the tables
+            whole = lambda *args: (None, *begin(*args)[1:])
+            return Programs(jax.jit(whole).lower(arrays, draws, steps).compile(), None)
+        lowered = jax.jit(begin).lower(arrays, draws, steps)
+        progress = lowered.out_info[0]
+        proceed = jax.jit(with_arrays(_continue, native), donate_argnums=1)
+        return Programs(lowered.compile(), proceed.lower(arrays, progress, steps).compile())
+
     if task.rule.trailing_axes and task.world.terminal.size > 1:
         with contextlib.suppress(jax.errors.JaxRuntimeError):
             return compiled(True)
@@ -136,10 +206,44 @@ def default_workers() -> int:
     return cores() if jax.default_backend() == "cpu" else 1
 
 
+def chunks_of(steps: int, record_every: int) -> int:
+    """How many chunks a trial is cut into: equal ones, each of a whole number of points."""
+    points = steps // record_every
+    fewest = min(points, -(-steps // CHUNK_STEPS))
+    return next(n for n in range(fewest, points + 1) if points % n == 0)
+
+
+class _Experience:
+    """The steps of one call (a seed, or all of them), chunk by chunk."""
+
+    def __init__(self, draws: Sequence[Draws], on_cpu: bool, walks: Any, world: World) -> None:
+        self._draws, self._on_cpu, self._walks, self._world = draws, on_cpu, walks, world
+        self._state: Any = None
+
+    def _all(self, drawn: list[Any]) -> Any:
+        return drawn[0] if self._on_cpu else jax.tree.map(lambda *x: np.stack(x), *drawn)
+
+    def first(self, steps: int) -> tuple[SeedDraws, Any]:
+        """The random numbers of the first chunk, and its transitions where they are shared."""
+        draws = self._all([seed.first(steps) for seed in self._draws])
+        return draws._replace(steps=None), self._walked(0, draws.start, draws.steps)
+
+    def next(self, steps: int) -> Any:
+        """The transitions of the next chunk, or its random numbers."""
+        return self._walked(1, self._state, self._all([seed.next(steps) for seed in self._draws]))
+
+    def _walked(self, program: int, origin: Any, steps: StepDraws) -> Any:
+        if self._walks is None:
+            return steps
+        self._state, transitions = self._walks[program](self._world, origin, steps)
+        return transitions
+
+
 def run_trials(
     tasks: Mapping[str, Task],
-    draws_of: Callable[[int], SeedDraws],
+    draws_of: Callable[[int], Draws],
     seeds: Sequence[int],
+    steps: int,
     workers: int | None,
     on_progress: Callable[[int], None] | None,
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
@@ -149,38 +253,50 @@ def run_trials(
     number of updates done since its last call.
     """
     on_cpu = jax.default_backend() == "cpu"
-    over_seeds = (lambda f: f) if on_cpu else jax.vmap
-    draws_of_all = lambda seeds: jax.tree.map(lambda *x: np.stack(x), *map(draws_of, seeds))
-    draw: Callable[[Any], SeedDraws] = draws_of if on_cpu else draws_of_all
-    calls: Sequence[Any] = seeds if on_cpu else [seeds]
+    over_seeds = (lambda f: f) if on_cpu else functools.partial(jax.vmap, in_axes=(None, 0, 0))
+    calls: Sequence[Sequence[int]] = [[seed] for seed in seeds] if on_cpu else [seeds]
     double = bool(jax.config.jax_enable_x64)  # type: ignore[attr-defined]
+    task = next(iter(tasks.values()))
+    chunks = chunks_of(steps, task.record_every)
+    size = steps // chunks
+    start_walk = lambda world, uniform, steps: walk(world, first_states(world, uniform), steps)
+    walks: Any = None
+    if task.epsilon is None:
+        walks = [jax.jit(over_seeds(start_walk)), jax.jit(over_seeds(walk))]
+    experience_of = lambda call: _Experience(
+        [draws_of(seed) for seed in call], on_cpu, walks, task.world
+    )
 
-    def compile_task(task: Task) -> Callable[..., Any]:
+    def compile_task(task: Task, draws: Any, experience: Any) -> Programs:
         with jax.enable_x64(double):  # which threads do not inherit
-            return _compile(over_seeds, task, draw(calls[0]))
+            return _compile(over_seeds, task, draws, experience, chunks)
+
+    def run_call(call: Sequence[int]) -> dict[str, list[np.ndarray]]:
+        progress: dict[str, Progress] = {}
+        errors: dict[str, list[np.ndarray]] = {name: [] for name in tasks}
+        initial: dict[str, np.ndarray] = {}
+        with jax.enable_x64(double):
+            experience = experience_of(call)
+            draws, now = experience.first(size)
+            for chunk in range(chunks):
+                now = experience.next(size) if chunk else now
+                for name, task in tasks.items():
+                    programs, arrays = compiled[name].result(), (task.world, task.target)
+                    if programs.proceed and chunk:
+                        progress[name], curve = programs.proceed(arrays, progress[name], now)
+                    else:
+                        progress[name], curve, first = programs.begin(arrays, draws, now)
+                        initial[name] = np.asarray(first)
+                    errors[name].append(np.asarray(curve))
+                    if on_progress is not None:
+                        on_progress(task.step_sizes.size * size * len(call))
+        return {name: [np.concatenate(errors[name], axis=-2), initial[name]] for name in tasks}
 
     pool = ThreadPoolExecutor(workers or default_workers())
     try:
-        compiled = {name: pool.submit(compile_task, task) for name, task in tasks.items()}
-        task = next(iter(tasks.values()))
-        walk: Any = None
-        if task.epsilon is None:
-            walk = jax.jit(over_seeds(functools.partial(trajectory, task.world)))
-            walk = walk.lower(draw(calls[0])).compile()
-
-        def learn(call: Any) -> dict[str, list[np.ndarray]]:
-            with jax.enable_x64(double):
-                draws = draw(call)
-                experience = walk(draws) if walk else None
-                updates = task.step_sizes.size * draws.steps.action.size
-                results = {}
-                for name, trial in compiled.items():
-                    results[name] = [np.asarray(x) for x in trial.result()(draws, experience)]
-                    if on_progress is not None:
-                        on_progress(updates)
-                return results
-
-        done = list(pool.map(learn, calls))
+        example = experience_of(calls[0]).first(size)
+        compiled = {name: pool.submit(compile_task, task, *example) for name, task in tasks.items()}
+        done = list(pool.map(run_call, calls))
     finally:
         pool.shutdown(cancel_futures=True)
 

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from qduet.tabular import operators as ops
-from qduet.tabular.mdp import AVTables, Floats, four_state, optimum
+from qduet.tabular.mdp import AVTables, Floats, four_state
+from qduet.tabular.values import optimum
 from qduet.theory.check import TOLERANCE, Check, Evidence, at_most, conclude, equal, exceeds
 from qduet.theory.expected import expected_curve, rate
 from qduet.theory.problems import Problem, problem_of, ring

@@ -37,8 +37,9 @@ import numpy as np
 
 from qduet.core.errors import unknown_name
 from qduet.tabular import operators as ops
-from qduet.tabular.mdp import AVTables, Floats, QTable, QVTables, VTable, evaluate, optimum
+from qduet.tabular.mdp import AVTables, Floats, QTable, QVTables, VTable
 from qduet.tabular.operators import E, Expectation
+from qduet.tabular.values import evaluate, optimum
 from qduet.theory.problems import Problem
 
 TABLES: dict[str, type[Any]] = {

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from qduet.tabular import operators as ops
-from qduet.tabular.mdp import MDP, Floats, QVTables, evaluate, optimum
+from qduet.tabular.mdp import MDP, Floats, QVTables
 from qduet.tabular.operators import E_pi, P
+from qduet.tabular.values import evaluate, optimum
 from qduet.theory.check import TOLERANCE, Check, Evidence, at_most, conclude, equal, exceeds
 from qduet.theory.problems import Problem
 
