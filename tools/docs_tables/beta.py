@@ -123,12 +123,12 @@ def choice_table(returns: Returns) -> Table:
     on_even = {beta: float(np.mean([s[0::2].mean() for s in scores[beta]])) for beta in BETAS}
     chosen = max(on_even, key=lambda beta: on_even[beta])
     odd = [s[1::2] for s in (*scores[chosen], *scores[PAPERS])]
-    lead = bootstrap(odd, _difference_of_means, np.random.default_rng(0))
+    lead = bootstrap(odd, difference_of_means, np.random.default_rng(0))
     row = (f"{chosen:g}", f"{on_even[chosen]:.3f}", f"{on_even[PAPERS]:.3f}", _bounds(lead))
     return Table("Choice of β", headings, [row])
 
 
-def _difference_of_means(strata: list[np.ndarray]) -> np.ndarray:
+def difference_of_means(strata: list[np.ndarray]) -> np.ndarray:
     """Mean over games of the first half of the strata less that of the second half."""
     half = len(strata) // 2
     return mean_of_strata(strata[:half]) - mean_of_strata(strata[half:])

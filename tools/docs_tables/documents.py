@@ -27,7 +27,9 @@ from qduet.core.errors import InputError
 from qduet.core.files import write_atomically
 from qduet.results.runs import SUMS
 
-DOCUMENTS = (Path("README.md"), Path("docs/reproduction.md"), Path("docs/study.md"))
+DOCUMENTS = tuple(
+    map(Path, ("README.md", "docs/paper.md", "docs/reproduction.md", "docs/study.md"))
+)
 PICTURES = Path("docs/images")
 
 MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)

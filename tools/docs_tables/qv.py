@@ -29,11 +29,11 @@ Returns = dict[tuple[str, str], np.ndarray]
 """By game and agent, the last mean return of each seed in ascending order."""
 
 
-def last_returns(directory: Path) -> Returns:
-    """The runs of all directories in `directory`, which may be absent."""
+def last_returns(directory: Path, column: str = "return_mean") -> Returns:
+    """The runs of all directories in `directory`, which may be absent; or another column."""
     there = find([directory]) if directory.is_dir() else []
     return {
-        (runs.game, agent): runs.scores(agent).values[:, -1]
+        (runs.game, agent): runs.scores(agent, column).values[:, -1]
         for runs in map(load, there)
         for agent in runs.agents
     }

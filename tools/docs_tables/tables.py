@@ -13,6 +13,8 @@ import numpy as np
 
 from docs_tables.beta import beta_tables
 from docs_tables.cells import NOT_YET, all_cells_table
+from docs_tables.family import family_tables
+from docs_tables.mechanism import mechanism_table
 from docs_tables.protocols import (
     Shift,
     ablation_table,
@@ -68,6 +70,8 @@ def tables(results: Path) -> dict[str, str]:
         "ablation": ablation_table(alone).markdown(),
         **beta_tables(results),
         **qv_tables(results),
+        **family_tables(results),
+        "mechanism": mechanism_table().markdown(),
     }
 
 
