@@ -35,6 +35,7 @@ COMMANDS: dict[str, str] = {
     "play": "play a MinAtar game by keyboard in the terminal",
     "conformance": "examine which rules of the original MinAtar a port follows",
     "report": "write one page that shows everything in your results",
+    "example": "list the example scripts, print one, or copy it",
     "bench": "time each part of the project on this machine",
 }
 """Each subcommand and the line that ``qduet --help`` shows for it."""

@@ -3,16 +3,16 @@
 import argparse
 from pathlib import Path
 
-from qduet.cli.options import add_json, nonempty_path, print_json, whole
+from qduet.cli.options import add_json, nonempty_path, print_json, whole, with_shipped_results
 from qduet.core.errors import InputError
 from qduet.core.files import write_atomically
 from qduet.paper.certificate import as_document, certify
 from qduet.paper.certificate_tables import certificate_tables, explanation, markdown, sentences
 from qduet.paper.claims import CORRECTED, FAILS, HOLDS, UNDECIDED
 
-EXAMPLE = """qduet certify results/figure6
+EXAMPLE = """qduet certify                     # the paper's 450 runs, which come with qduet
 qduet certify out/breakout out/freeway --at 1_000_000 --markdown certificate.md
-qduet certify results/figure6 --reproduced out --json"""
+qduet certify --reproduced out --json"""
 
 EXIT_CODES = """exit codes:
   0  nothing differs from the published scores, and no claim of the paper is refuted
@@ -35,10 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "directories",
-        nargs="+",
+        nargs="*",
         type=nonempty_path,
         metavar="DIR",
-        help="of qduet train --protocol reference, one per game, or one that holds several",
+        help="of qduet train --protocol reference, one per game, or one that holds several "
+        "(default: results/figure6, which comes with qduet)",
     )
     add("--at", type=whole(1), metavar="STEP", help="compare at this step (default: the last one)")
     add(
@@ -57,7 +58,8 @@ def run(args: argparse.Namespace) -> int:
     if args.reproduced is not None and not args.reproduced.is_dir():
         raise InputError(f"--reproduced {args.reproduced}: there is no such directory")
     reproduced = args.reproduced or (Path("out") if Path("out").is_dir() else None)
-    certificate = certify(args.directories, step=args.at, reproduced=reproduced)
+    directories = args.directories or with_shipped_results("certify", part="figure6")
+    certificate = certify(directories, step=args.at, reproduced=reproduced)
     if args.markdown is not None:
         write_atomically(args.markdown, markdown(certificate).encode())
     if args.json:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from qduet import stats
-from qduet.cli.options import add_json, nonempty_path, print_json, whole
+from qduet.cli.options import add_json, nonempty_path, print_json, whole, with_shipped_results
 from qduet.core.files import check_writable
 from qduet.core.tables import Table
 from qduet.results import published
@@ -16,7 +16,7 @@ from qduet.results.by_game import Resampling
 from qduet.results.collect import METRICS
 from qduet.results.comparison import Summary, compare, unit
 
-EXAMPLE = """qduet compare results/figure6
+EXAMPLE = """qduet compare                     # the paper's 450 runs, which come with qduet
 qduet compare out/breakout out/seaquest --at 1_000_000 --figures out/figures
 qduet compare small=out/lr1e-4 large=out/lr1e-3 --baseline rdq@small --json"""
 
@@ -26,9 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "directories",
-        nargs="+",
+        nargs="*",
         metavar="[NAME=]DIR",
-        help="of qduet train, or one that holds several; a NAME tells its agents from others'",
+        help="of qduet train, or one that holds several; a NAME tells its agents from others' "
+        "(default: results/figure6, which comes with qduet)",
     )
     add(
         "--at",
@@ -56,8 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compares, draws and prints."""
     resampling = Resampling(args.seed, args.resamples)
+    directories = args.directories or with_shipped_results("compare", part="figure6")
     summary = compare(
-        *args.directories,
+        *map(str, directories),
         metric=args.metric,
         at=args.at,
         baseline=args.baseline,

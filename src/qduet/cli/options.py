@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
+from qduet.core import shipped
 from qduet.core.files import to_json
 
 
@@ -53,6 +54,14 @@ def nonempty_path(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("an empty text names no file or directory")
     return Path(text)
+
+
+def with_shipped_results(command: str, *own: Path, part: str = "") -> list[Path]:
+    """`own` directories and the results that come with qduet, or a `part` of those; says so."""
+    directories = [*own, shipped.directory("results") / part]
+    named = " and ".join(map(str, directories))
+    print(f"qduet {command}: no DIR given: these are the results in {named}", file=sys.stderr)
+    return directories
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

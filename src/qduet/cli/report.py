@@ -4,12 +4,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from qduet.cli.options import nonempty_path
+from qduet.cli.options import nonempty_path, with_shipped_results
+from qduet.core import shipped
 from qduet.core.errors import InputError
 from qduet.core.files import write_atomically
 
-EXAMPLE = """qduet report                          # of out/ and results/, into report.html
-qduet report my_runs/ -o mine.html"""
+EXAMPLE = """qduet report                        # of out/ and the paper's results, into report.html
+qduet report my_runs/ --title "My agent on Breakout" -o mine.html"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +20,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         type=nonempty_path,
         metavar="DIR",
-        help="of reproduce, theory --out, train or watch, in any mix (default: out, results)",
+        help="of reproduce, theory --out, train or watch, in any mix (default: out, and "
+        "results or, where there is none, those that come with qduet)",
     )
     parser.add_argument(
         "-o",
@@ -29,21 +31,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="report.html",
     )
+    parser.add_argument(
+        "--title",
+        metavar="TEXT",
+        help="the heading (default: what the paper is about; of runs of one's own, the directory)",
+    )
+
+
+def _default_directories() -> list[Path]:
+    own = [path for path in map(Path, ("out", "results")) if path.is_dir()]
+    return own if Path("results") in own else with_shipped_results("report", *own)
 
 
 def run(args: argparse.Namespace) -> int:
     """Writes the page and says where it is."""
     from qduet.show.report import build
 
-    directories = args.directories or [
-        path for path in map(Path, ("out", "results")) if path.is_dir()
-    ]
-    if not directories:
-        raise InputError("there is no out/ or results/ here: give the directories of your results")
     if args.out.is_dir():
         raise InputError(f"-o {args.out} is a directory; give the name of a file in it")
-    page = build(directories)
-    content = page.html.encode(errors="backslashreplace")
+    page = build(args.directories or _default_directories(), title=args.title)
+    content = shipped.with_short_paths(page.html).encode(errors="backslashreplace")
     write_atomically(args.out, content)
     for problem in page.problems:
         print(f"qduet report: left out: {problem}", file=sys.stderr)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from qduet.cli.options import add_out, nonempty_path
 from qduet.cli.progress import progress
+from qduet.core import shipped
 from qduet.core.errors import InputError, unknown_name
 from qduet.core.files import check_settings, check_writable, write_atomically, write_json
 from qduet.core.provenance import provenance, versions
@@ -38,8 +39,6 @@ MINATAR = "figure6"
 
 NAMES = sorted({*FIGURES, *THEORY, MINATAR})
 
-DEEP_RESULTS = Path("results") / "figure6"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the command's arguments."""
@@ -62,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=nonempty_path,
         metavar="DIR",
         help=f"of the runs of {MINATAR}, by qduet train --protocol reference (default: "
-        f"{DEEP_RESULTS} here or beside the source; without it, the published curves alone)",
+        f"results/{MINATAR}, which comes with qduet)",
     )
     add_out(parser, "for figures, tables and what was computed", "out")
 
@@ -121,15 +120,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _deep_runs(directory: Path | None) -> list[Runs]:
-    """The runs that Figure 6 is drawn from: those in `directory`, or those of the repository."""
+    """The runs that Figure 6 is drawn from: those in `directory`, or those that come with qduet."""
     from qduet.paper.admission import admit
 
-    if directory is not None:
-        return admit([directory])
-    for root in (Path(), Path(__file__).parents[3]):
-        if any((root / DEEP_RESULTS).glob("*/config.json")):
-            return admit([root / DEEP_RESULTS])
-    return []
+    return admit([directory or shipped.directory("results") / MINATAR])
 
 
 def _reproduce(

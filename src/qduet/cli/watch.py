@@ -2,16 +2,20 @@
 
 import argparse
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from qduet.cli.options import add_json, add_out, nonempty_path, print_json, real, whole
 from qduet.core.errors import InputError, unknown_name
+from qduet.core.tables import Table
 
 if TYPE_CHECKING:
     from qduet.jobs.recording import Recording
 
-EXAMPLE = """qduet watch out/breakout --agent rdq --seed 3
+EXAMPLE = """qduet watch                                 # the agents that come with qduet
+qduet watch rdq Breakout                    # one of them plays, without training
+qduet watch out/breakout --agent rdq --seed 3
 qduet watch out/breakout/weights/rdq-3.safetensors --episode-seed 7 --frames 500
 qduet watch out/watch/breakout-rdq-3-episode7.json --fps 20"""
 
@@ -24,9 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "source",
-        metavar="PATH",
+        nargs="*",
+        metavar="SOURCE",
         type=nonempty_path,
-        help="the --out directory of qduet train, a weights file, or a recording made before",
+        help="AGENT GAME: one that comes with qduet (all are listed if nothing is given); or a "
+        "PATH: the --out directory of qduet train, a weights file, or a recording made before",
     )
     add("--agent", help="which agent of a directory (default rdq, or its first)")
     add("--seed", type=whole(0), help="which run of it (default its first seed)")
@@ -48,7 +54,13 @@ def run(args: argparse.Namespace) -> int:
     from qduet.show.player.gif import gif
     from qduet.show.player.page import page
 
+    if not args.source:
+        return list_shipped(json=args.json)
+    named, args.source = len(args.source) > 1, source_of(args.source)
     recording = made_or_read(args)
+    if named and args.source.suffix == ".json":
+        reason = f"no weights of {recording.label} for {recording.env} come with qduet"
+        print(f"qduet watch: {reason}: this is {args.source}", file=sys.stderr)
     files.check_writable(args.out)
     stem = args.out / file_name(recording)
     paths = {kind: stem.with_name(f"{stem.name}.{kind}") for kind in ("json", "html", "gif")}
@@ -65,6 +77,40 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def list_shipped(*, json: bool) -> int:
+    """Prints what comes with qduet."""
+    from qduet.jobs import pretrained
+
+    known = pretrained.everything()
+    if json:
+        print_json([{**one._asdict(), "path": str(one.path)} for one in known])
+        return 0
+    rows = [
+        (one.label, one.env, one.kind, f"{one.steps:,}", f"{one.score:.4g}", one.path.name)
+        for one in known
+    ]
+    headings = ("agent", "environment", "what", "steps", "return", "file")
+    Table("what comes with qduet", headings, rows).show()
+    print("weights: they play any episode; the return is the mean of the run's last evaluation")
+    print("recording: one episode and its return; shown where there are no weights")
+    print(f"files in {known[0].path.parents[1]}; to see one: qduet watch AGENT GAME")
+    return 0
+
+
+def source_of(words: list[Path]) -> Path:
+    """The file or directory that the command line names, by its path or as AGENT GAME."""
+    from qduet.agents import AGENTS
+    from qduet.jobs import pretrained
+
+    if len(words) == 1:
+        if str(words[0]) in AGENTS and not words[0].exists():
+            raise InputError(f"in which game? For example: qduet watch {words[0]} Breakout")
+        return words[0]
+    if len(words) > 2:
+        raise InputError(f"give one PATH, or AGENT and GAME; not {' '.join(map(str, words))}")
+    return pretrained.find(*map(str, words)).path
+
+
 def made_or_read(args: argparse.Namespace) -> "Recording":
     """The recording that the command line asks for: made, or read."""
     from qduet.jobs import recording_file, weights
@@ -76,6 +122,11 @@ def made_or_read(args: argparse.Namespace) -> "Recording":
         return recording_file.read(source)
     if source.is_dir():
         source = weights_of(args)
+    elif source.is_file() and source.suffix != ".safetensors":
+        raise InputError(
+            f"{source} cannot be watched; give the --out directory of qduet train, a weights file "
+            "(.safetensors) or a recording (.json)"
+        )
     else:
         _refuse(args, ("agent", "seed"), "a weights file")
     return record(
@@ -110,8 +161,8 @@ def weights_of(args: argparse.Namespace) -> Path:
         if not trained.finished:
             raise InputError(f"{args.source} is unfinished: continue it, weights come at the end")
         raise InputError(
-            f"{args.source} is finished, but {path} is not there: put it back, or watch a "
-            "recording (the repository has results/recordings/, and no weights)"
+            f"{args.source} is finished, but {path} is not there: put it back, or watch an agent "
+            "that comes with qduet (qduet watch lists them)"
         )
     return path
 

@@ -9,6 +9,7 @@
 
     trained = load_weights("out/breakout/weights/rdq-0.safetensors")
     recording = record(trained, frames=1_000)        # one episode, with V, A and Q of each step
+    load_pretrained("rdq", "Breakout")               # weights that come with qduet
 
 The modules:
 
@@ -18,9 +19,11 @@ The modules:
     stopping                   Ctrl-C, SIGTERM and deadlines
     weights                    the trained networks as files
     recording, recording_file  an episode step by step, and as a file
+    pretrained                 the agents that come with qduet
 """
 
 from qduet.jobs.job import Job
+from qduet.jobs.pretrained import load as load_pretrained
 from qduet.jobs.recording import Recording, record
 from qduet.jobs.recording_file import read as read_recording
 from qduet.jobs.recording_file import write as write_recording
@@ -34,6 +37,7 @@ __all__ = [
     "Recording",
     "TrainingResult",
     "Weights",
+    "load_pretrained",
     "load_weights",
     "read_recording",
     "record",

@@ -4,6 +4,7 @@
     outputs, q = trained.values(observation)       # V, A and Q(s, ·) of one observation
 
 The file's metadata say what was trained: environment, agent with all its settings, seed and step.
+Arrays in half precision, as in the files that come with qduet, are read as float32.
 """
 
 import json
@@ -90,5 +91,6 @@ def load(path: Path | str) -> Weights:
     env = make(env_id)
     network = make_network(agent.network, env)
     start = lambda key: network.init(key, spec(env), env.num_actions)
-    params = tensors.fit(jax.eval_shape(start, jax.random.key(0)), arrays, path)
+    single = {k: x.astype(np.float32) if x.dtype == np.float16 else x for k, x in arrays.items()}
+    params = tensors.fit(jax.eval_shape(start, jax.random.key(0)), single, path)
     return Weights(params, agent, env_id, label, seed, step)
