@@ -252,6 +252,18 @@ def test_tabular_reports_divergence(capsys):
     assert set(document["diverged_at"]) == {"0", "1"}
 
 
+@pytest.mark.parametrize(("step_size", "count"), [("2.1", 3), ("1.9", 0)])
+def test_tabular_counts_runs_that_end_worse_than_they_began(step_size, count, capsys):
+    """With |A| = 1 and γ = 0 each visit multiplies the error of a state by 1 − α."""
+    arguments = ["tabular", "q_learning", "--actions", "1", "--discount", "0", "--seeds", "3"]
+    arguments += ["--steps", "100", "--step-size", step_size]
+    assert main([*arguments, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["ended_above_start"], document["diverged"]) == (count, 0)
+    assert main(arguments) == 0
+    assert (f"{count} of 3 runs" in capsys.readouterr().out) == bool(count)
+
+
 def test_tabular_in_double_precision_agrees_with_single(capsys):
     means = []
     for extra in ([], ["--float64"]):

@@ -172,7 +172,6 @@ def test_other_metrics_have_no_normalised_figures(tmp_path, capsys):
 
 def test_refusals(tmp_path, refused):
     a = write(tmp_path / "a")
-    refused(["compare"], "[NAME=]DIR")
     refused(["compare", str(tmp_path / "absent")], "absent does not exist; give the --out")
     refused(["compare", f"mine={tmp_path / 'absent'}"], "absent does not exist; give the --out")
     refused(["compare", f"{a}/config.json"], "config.json is not a directory")

@@ -9,7 +9,7 @@ import pytest
 from qduet.agents import make_agent
 from qduet.cli import main
 from qduet.deep import board
-from qduet.jobs import recording_file, weights
+from qduet.jobs import pretrained, recording_file, weights
 from qduet.jobs.weights import Weights
 from qduet.minatar import animation, make, render, unpack
 from qduet.results import runs
@@ -94,6 +94,7 @@ def test_wrong_input_is_refused_and_nothing_written(directory, tmp_path, refused
     refused(["watch", path, "--seed", "3", *out], "--seed does not go with")
     refused(["watch", str(other), "--frames", "3", *out], "--frames does not go with")
     refused(["watch", str(other), *out], "is not a recording of qduet watch")
+    refused(["watch", str(directory / "evaluations.csv"), *out], ".safetensors")
     refused(["watch", str(tmp_path), *out], "holds no training runs")
     refused(["watch", str(tmp_path / "no"), *out], "does not exist")
     refused(["watch", path, "--frames", "60_000", *out], "frames must be from 1 to 50000")
@@ -141,3 +142,33 @@ def test_missing_weights_of_finished_and_unfinished_runs(directory, tmp_path, re
     rows = [{"game": "Freeway", "agent": "rdq", "seed": 3, "step": 0}]
     runs.write(tmp_path, found.config, rows)
     refused(["watch", str(tmp_path)], "is unfinished: continue it")
+
+
+@pytest.fixture
+def only_recordings(monkeypatch):
+    """As if no weights came with qduet."""
+    recorded = [one for one in pretrained.everything() if one.kind == "recording"]
+    monkeypatch.setattr(pretrained, "everything", lambda: recorded)
+
+
+def test_an_agent_that_comes_with_qduet_plays_any_episode(tmp_path, capsys):
+    episodes = [
+        watch(capsys, "rdq", "Breakout", "--episode-seed", n, "--frames", 60, "--out", tmp_path)
+        for n in (1, 2, 1)
+    ]
+    assert episodes[0] == episodes[2] != episodes[1]
+
+
+def test_a_recording_is_shown_where_there_are_no_weights(only_recordings, tmp_path, capsys):
+    (known,) = (x for x in watch(capsys) if (x["label"], x["env"]) == ("dqn", ENV))
+    shown = watch(capsys, "dqn", "freeway", "--out", tmp_path)
+    assert (known["kind"], shown["score"]) == ("recording", known["score"])
+
+
+def test_refusals_of_agents_by_name(only_recordings, tmp_path, refused, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    refused(["watch", "bc_qvmax_target", "Freeway"], f"qduet train bc_qvmax_target {ENV}")
+    refused(["watch", "rdq"], "qduet watch rdq Breakout")
+    refused(["watch", "dqn", "asterix", "--episode-seed", "3"], "which is a recording")
+    refused(["watch", "a", "b", "c"], "AGENT and GAME")
+    assert not [*tmp_path.iterdir()]

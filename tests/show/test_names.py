@@ -52,7 +52,7 @@ def test_variants_have_colours_of_their_own_and_leave_the_agents_theirs():
     assert len({style.colour for style in styles.values()}) == len(names)
     assert not {style.colour for style in styles.values()} & {COLOURS[name] for name in AGENTS}
     assert [styles[name].line for name in names] == ["-", "--", ":", "-.", "-"]
-    assert styles["dqn-init"].label == "DQN (init)"
+    assert styles["dqn-init"].label == "DQN (LeCun weights)"
     assert styles["rdq-beta-0.1"].label == "RDQ (β = 0.1)"
     with_plain = list(agent_styles(("rdq", *names)).values())
     assert with_plain[0][1:] == (COLOURS["rdq"], "-")
@@ -97,7 +97,7 @@ def test_the_same_agent_from_two_directories_differs_in_line_style_alone():
     assert styles["dqn@a"].line == "-"
     assert styles["dqn@b"].line == "--"
     assert styles["mine-2@b"].label == "mine-2 (b)"
-    assert styles["rdq-init@a"].label == "RDQ (init, a)"
+    assert styles["rdq-init@a"].label == "RDQ (LeCun weights, a)"
     assert len({(style.colour, style.line) for style in styles.values()}) == len(names)
 
 

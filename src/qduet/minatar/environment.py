@@ -15,7 +15,20 @@ from qduet.minatar import packing
 ACTION_NAMES = ("noop", "left", "up", "right", "down", "fire")
 """The full action set; an environment's `actions` are indices into it."""
 
-ALL_ACTIONS = NOOP, LEFT, UP, RIGHT, DOWN, FIRE = tuple(range(6))
+NOOP = 0
+"""Action 0: nothing."""
+LEFT = 1
+"""Action 1: one column to the left."""
+UP = 2
+"""Action 2: one row up."""
+RIGHT = 3
+"""Action 3: one column to the right."""
+DOWN = 4
+"""Action 4: one row down."""
+FIRE = 5
+"""Action 5: what the game makes of the fire button."""
+
+ALL_ACTIONS = NOOP, LEFT, UP, RIGHT, DOWN, FIRE
 
 State = Any
 """A NamedTuple of small arrays; each game documents its own."""

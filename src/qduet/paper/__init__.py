@@ -15,7 +15,11 @@ The certificate of the runs in some directories:
     certify([Path("results/figure6")]).differs       # whether anything contradicts the paper
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from qduet.paper.certificate import Certificate, certify
+    from qduet.paper.figures import FIGURES
 
 __all__ = ["FIGURES", "Certificate", "certify"]
 

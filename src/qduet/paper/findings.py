@@ -140,7 +140,7 @@ def _figure5(results: Results, summary: Summary) -> Iterator[_Verdict]:
         for rule in _NAMES
     }
     yield (
-        "AV-learning becomes unstable at a step size of 0.5",
+        f"At |A| = {many}, AV-learning becomes unstable at a step size near 0.5",
         all(alphas and 0.4 < min(alphas) < 0.62 for alphas in unstable.values()),
         f"least step size with a diverged run at |A| = {many}: "
         + ", ".join(f"{_NAMES[r]} {f'{min(a):.3g}' if a else 'none'}" for r, a in unstable.items()),

@@ -37,6 +37,18 @@ AGENTS = {
 }
 """Name and colour of each deep agent."""
 
+VARIANTS = {
+    "hold": "ε held at 1",
+    "init": "LeCun weights",
+    "bias": "a bias per action",
+    "double": "double targets",
+    "sum": "Q = V + A",
+    "sum-penalty": "Q = V + A, penalty",
+    "separate": "two networks",
+    "three-steps": "three-step targets",
+}
+"""What is changed in variants of an agent."""
+
 SPARE_COLOURS = ("#000000", "#8C564B", "#7F7F00", "#5E3C99", "#A6611A")
 """For names the project does not know, such as a reader's own rule."""
 
@@ -97,6 +109,7 @@ def agent_styles(agents: Sequence[str]) -> dict[str, Style]:
         family, _, variant = base.partition("-")
         known = family in AGENTS
         variant = variant.replace("beta-", "β = ").replace("rate-", "α = ").replace("-α", ", α")
+        variant = VARIANTS.get(variant, variant)
         names[agent] = _Name(family, variant, origin) if known else _Name(base, "", origin)
     return _styles(names, AGENTS, VARIANT_COLOURS + SPARE_COLOURS)
 

@@ -33,10 +33,10 @@ def report(tmp_path_factory):
     root = tmp_path_factory.mktemp("results")
     rules = ("q_learning", "dueling_q", "hard_rdq", NASTY_RULE)
     planted_cells.experiment(root / "figure5", rules=rules, diverged=(3,))
-    config = planted.config("Breakout", seeds=[0, 1, 2], agents=("rdq", "dqn"))
+    config = planted.config("Breakout", seeds=range(5), agents=("rdq", "dqn"))
     config["agents"][1]["label"] = NASTY
     generator = np.random.default_rng(0)
-    curves = {name: generator.uniform(0, 9, (3, 11)) for name in ("rdq", NASTY)}
+    curves = {name: generator.uniform(0, 9, (5, 11)) for name in ("rdq", NASTY)}
     runs.write(root / "breakout", config, planted.rows(config, curves))
     (root / "figure4.json").write_text(json.dumps({"panels": [PANEL]}))
     (root / "theory.json").write_text(json.dumps(THEORY))
@@ -102,7 +102,8 @@ def test_names_that_look_like_scripts_do_no_harm(page_from_file, report):
     assert "gone" not in page.title()
     assert page.locator("img[src=x]").count() == 0
     assert NASTY in chart(page, "deep-0").locator(".legend").inner_text()
-    assert NASTY in page.locator(".qduet-player").inner_text()
+    for player in page.locator(".qduet-player").all():
+        assert NASTY in player.inner_text()
 
 
 def test_hovering_reads_the_values_of_every_line(page_from_file, report):
@@ -165,7 +166,7 @@ def test_every_seed_can_be_seen(page_from_file, report):
     here = chart(page, "deep-0")
     assert here.locator("path.seed").count() == 0
     here.get_by_label("every seed").check()
-    assert here.locator("path.seed").count() == 2 * 3  # agents × seeds
+    assert here.locator("path.seed").count() == 2 * 5  # agents × seeds
     assert here.locator("path.band").count() == 1  # the published line keeps its own
 
 
@@ -243,13 +244,43 @@ def test_the_bands_of_few_seeds_do_not_dwarf_the_curves(page_from_file, tmp_path
     assert 7 <= float(numbers[0]) < float(numbers[-1]) <= 23
 
 
+def one_chart(page_from_file, tmp_path, curves):
+    """A page with the runs of one agent, `[seeds, 11]`."""
+    made = planted.config("Breakout", seeds=range(len(curves)), agents=["rdq"])
+    made["agents"][0]["label"] = "mine"
+    runs.write(tmp_path / "a", made, planted.rows(made, {"mine": curves}))
+    path = tmp_path / "report.html"
+    path.write_text(build([tmp_path]).html, encoding="utf-8")
+    return chart(page_from_file(path), "deep-0")
+
+
+def test_few_seeds_are_drawn_as_seeds(page_from_file, tmp_path):
+    here = one_chart(page_from_file, tmp_path, np.arange(44.0).reshape(4, 11))
+    assert (here.locator("path.seed").count(), here.locator("path.band").count()) == (4, 0)
+    assert here.get_by_label("every seed").count() == 0
+
+
+def test_enough_seeds_are_drawn_as_an_interval(page_from_file, tmp_path):
+    here = one_chart(page_from_file, tmp_path, np.arange(55.0).reshape(5, 11))
+    assert (here.locator("path.seed").count(), here.locator("path.band").count()) == (0, 1)
+
+
+@pytest.mark.parametrize(("shift", "lines"), [(-30.0, 0), (-5.0, 1), (1.0, 0)])
+def test_zero_has_a_line_if_it_is_inside_the_panel(page_from_file, tmp_path, shift, lines):
+    curves = shift + np.linspace(0, 10, 22).reshape(2, 11)
+    here = one_chart(page_from_file, tmp_path, curves)
+    assert here.locator(".zero-line").count() == lines
+
+
 def test_on_a_phone_headings_do_not_wrap_out_of_sight(page_from_file, tmp_path):
     planted.game(tmp_path / "a", "Breakout", np.random.default_rng(0), seeds=[0, 1])
     path = tmp_path / "report.html"
     path.write_text(build([tmp_path]).html, encoding="utf-8")
     page = page_from_file(path, viewport={"width": 390, "height": 800})
-    heights = page.locator("#certificate thead tr").evaluate_all("r => r.map(x => x.offsetHeight)")
-    assert len(heights) == 4
+    page.get_by_text("How this was judged").click()
+    heads = page.locator("#own .scroll:not(.effects) thead tr:visible")
+    heights = heads.evaluate_all("r => r.map(x => x.offsetHeight)")
+    assert len(heights) == 2
     assert max(heights) < 40  # one line, where three took 100
 
 
@@ -272,7 +303,11 @@ def test_another_size_and_another_metric_can_be_chosen(page_from_file, report):
     assert here.locator("path.mean").first.get_attribute("d") != at_best
     deep = chart(page, "deep-0")
     deep.get_by_label("Shown", exact=True).select_option("q_overestimation")
-    assert "Overestimation" in deep.locator(".unit").inner_text()
+    panel = deep.locator(".panel").first
+    panel.locator(".plot").press("End")
+    lines = data(page)["charts"]["deep-0"]["panels"][0]["series"]
+    line = next(s for s in lines if s["when"] == {"metric": "q_overestimation"})
+    assert f"{line['y'][-1]:.2f}".replace("-", "−") in panel.locator(".tip").inner_text()
 
 
 def test_what_is_known_of_published_values_stands_below_them(page_from_file, tmp_path):
@@ -280,7 +315,7 @@ def test_what_is_known_of_published_values_stands_below_them(page_from_file, tmp
     path = tmp_path / "report.html"
     path.write_text(build([tmp_path]).html, encoding="utf-8")
     page = page_from_file(path)
-    assert "mean advantage" in page.locator("#deep-0 figcaption").inner_text()
+    assert "mean advantage" in page.locator("figcaption").first.inner_text()
 
 
 def test_step_sizes_with_diverged_runs_are_marked(page_from_file, report):
@@ -304,10 +339,36 @@ def test_the_values_are_there_as_a_table(page_from_file, report):
 
 def test_the_player_plays(page_from_file, report):
     page = page_from_file(report)
-    player = page.locator(".qduet-player")
-    player.get_by_role("button", name="play").click()
-    sync_api.expect(player.locator(".qp-frame")).not_to_have_text(re.compile("^0 "))
-    player.get_by_role("button", name="pause").click()
+    for place in ("#qduet-player", "#qduet-glimpse"):
+        player = page.locator(place)
+        slider = player.get_by_role("slider")
+        begin = int(slider.input_value())
+        assert begin > 0  # not on an empty board
+        player.get_by_role("button", name="play", exact=True).click()
+        sync_api.expect(slider).not_to_have_value(str(begin))
+        player.get_by_role("button", name="pause").click()
+
+
+def test_the_navigation_stays_in_view(page_from_file, report):
+    page = page_from_file(report, viewport={"width": 1440, "height": 900})
+    link = page.get_by_role("navigation").get_by_role("link", name="Provenance")
+    link.click()
+    sync_api.expect(link).to_be_in_viewport()
+    sync_api.expect(link).to_have_attribute("aria-current", "true")
+    assert not page.get_by_role("button", name="Contents").is_visible()
+
+
+def test_on_a_phone_the_navigation_is_a_menu(page_from_file, report):
+    page = page_from_file(report, viewport={"width": 390, "height": 800})
+    menu = page.get_by_role("button", name="Contents")
+    link = page.get_by_role("navigation").get_by_role("link", name="Theory")
+    assert not link.is_visible()
+    menu.press("Enter")
+    assert menu.get_attribute("aria-expanded") == "true"
+    link.click()
+    assert not link.is_visible()
+    sync_api.expect(page.locator("#theory h2")).to_be_in_viewport()
+    sync_api.expect(menu).to_be_in_viewport()
 
 
 @pytest.mark.parametrize("width", [1440, 768, 390])
@@ -391,7 +452,7 @@ def test_every_control_has_a_name_and_takes_the_keyboard(page_from_file, report)
     nodes = page.locator("button, select, input, summary, a[href], [tabindex='0']")
     assert nodes.count() > 20
     nameless = nodes.evaluate_all(
-        """nodes => nodes.filter((n) => !(n.getAttribute("aria-label") || n.innerText ||
+        """nodes => nodes.filter((n) => !(n.getAttribute("aria-label") || n.textContent ||
             n.labels?.[0]?.textContent || "").trim()).map((n) => n.outerHTML.slice(0, 80))"""
     )
     assert nameless == []
@@ -414,7 +475,7 @@ def test_print_is_light_and_unfolded(page_from_file, report, tmp_path):
     paper = tmp_path / "report.pdf"
     page.evaluate(
         "addEventListener('beforeprint', () => { window.opened = "
-        "document.querySelectorAll('.item details:not([open]):not(.values)').length; })"
+        "document.querySelectorAll('.item details:not([open]):not(.values):not(.aside)').length; })"
     )
     page.pdf(path=str(paper))
     assert page.evaluate("window.opened") == 0

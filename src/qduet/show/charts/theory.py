@@ -12,9 +12,10 @@ import numpy as np
 from qduet.show.chart import FAINT, STEPS, Axis, Chart, Panel, Series
 from qduet.show.names import Style, rule_styles
 from qduet.tabular import operators as ops
-from qduet.tabular.mdp import AVTables, evaluate, four_state, optimum
+from qduet.tabular.mdp import AVTables, four_state
 from qduet.tabular.rules import make_rule
 from qduet.tabular.sweeps import sweep
+from qduet.tabular.values import evaluate, optimum
 from qduet.theory.av import closed_form_modes, kappas, ring_slowest
 from qduet.theory.expected import expected_curve, rate
 from qduet.theory.problems import Problem, problem_of, ring
@@ -31,11 +32,11 @@ ALT = {
     "figure4": "Sampled paths of V(s) and A(s, a₀). Dueling keeps the mean advantage it starts "
     "with; Hard RDQ ends at the solution nearest to its start, of V and all advantages: in this "
     "plane of two of them its path need not be at a right angle to the line.",
-    "rates": "Lines: the expected update; dots: the mean of simulated runs. Left: solid |A| = 18, "
-    "dotted |A| = 2. Right: how many steps the slowest error needs to shrink by e, times the step "
-    "size; Q-learning’s line is Expected Sarsa’s too.",
-    "ring": "A ring of states with uniform behaviour: left, runs of four rules; right, the slowest "
-    "mode of the expected update, which repels from the optimum where it is below zero: solid "
+    "rates": "Lines: the expected update; dots: the mean of simulated runs. Prediction: solid "
+    "|A| = 18, dotted |A| = 2. Slowest mode: how many steps the slowest error needs to shrink by "
+    "e, times the step size; Q-learning’s line is Expected Sarsa’s too.",
+    "ring": "A ring of states with uniform behaviour: runs of four rules, and the slowest mode of "
+    "the expected update, which repels from the optimum where it is below zero: solid "
     "|A| = 18, dashed |A| = 4, dotted |A| = 2.",
 }
 """What they show, in words."""

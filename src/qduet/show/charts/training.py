@@ -32,6 +32,9 @@ METRICS = {
 FEW_EVALUATIONS = 21
 """A learning curve through up to so many evaluations has a marker at each of them."""
 
+FEW_SEEDS = 5
+"""Fewer are drawn one by one on the page: their interval would fill the panel."""
+
 ALIKE = ("env", "game_program", "protocol", "steps", "evaluate_every", "episodes")
 """Settings that the directories of one panel have in common, besides the game."""
 
@@ -90,7 +93,12 @@ def runs_chart(runs: Sequence[Runs]) -> Chart:
     titles = panel_titles(together)
     panels = tuple(_panel(p, t, metrics) for p, t in zip(together, titles, strict=True))
     beside = {s.group for panel in panels for s in panel.series if s.kind == PUBLISHED}
-    alt = "Shading: 95 % intervals over seeds."
+    counts = [len(directory.config["seeds"]) for directory in runs]
+    alt = "Lines: means over seeds."
+    if any(1 < count < FEW_SEEDS for count in counts):
+        alt += " Thin lines: the single seeds."
+    if max(counts, default=0) >= FEW_SEEDS:
+        alt += " Shading: 95 % intervals over seeds."
     if beside:
         alt += " Solid: these runs; dashed: the published scores of the same agents and games."
     if "dueling_dqn" in beside:

@@ -3,17 +3,19 @@
    Plain JavaScript without dependencies; makes no request; all text is set as text, never as HTML.
    Load player.css with it (qduet.player.page puts both into a page).
 
-     const player = qduet.mountPlayer(container, recording);
+     const player = qduet.mountPlayer(container, recording, { start: 0.4, small: true });
          container   an element; its content is replaced
          recording   the JSON document that `qduet watch` writes (parsed), see recording_file.py
+         start       where it begins, as a share of its frames (0)
+         small       only the board, the values and the buttons (false)
          returns at once; the recording is unpacked in the background:
      await player.ready        resolves when the first frame is shown; never rejects: a recording
                                that cannot be read is reported inside the container
-     await player.load(other)  shows another recording in the same place (frame 0, paused)
+     await player.load(other)  shows another recording in the same place (at `start`, paused)
      player.show(t)            goes to frame t, 0 … player.frames (the last is the final board)
      player.play(), player.pause(), player.playing, player.frame, player.frames
      player.destroy()          stops it and empties the container
-     qduet.mountGallery(container, recordings)
+     qduet.mountGallery(container, recordings, options)
                                a player with menus for game, agent and episode above it;
                                returns {player, select(index)}
      await qduet.decode(recording)
@@ -305,9 +307,9 @@
     return [`${spaced(recording.game)} · ${name}`, parts.join(" · ")];
   }
 
-  function mountPlayer(container, recording) {
+  function mountPlayer(container, recording, { start = 0, small = false } = {}) {
     const id = `qduet-player-${++mounted}`;
-    const root = make("section", { class: "qduet-player" });
+    const root = make("section", { class: small ? "qduet-player qp-small" : "qduet-player" });
     const state = { frame: 0, frames: 0, timer: null, due: 0, speed: 10, parts: [], turn: 0 };
     let controls = null;
 
@@ -407,13 +409,21 @@
       const facts = factsPart(shown, arrays), chart = chartPart(shown, arrays, seek);
       state.parts = [board, values, facts, chart];
       controls = makeControls();
+      const begin = () => show(Math.ceil(start * state.frames));
+      if (small) {
+        state.parts = [board, values];
+        const score = `final score ${sum(shown.score)}`;
+        root.replaceChildren(board.element, controls.element,
+          make("p", { class: "qp-help", text: `${name} · ${score}` }), values.element);
+        return begin();
+      }
       const help = "space plays, ← → step (shift: ten), home and end, + and − change the speed";
       root.replaceChildren(
         make("header", {}, make("h2", { text: name }), make("p", { text: details })),
         make("div", { class: "qp-main" }, board.element,
           make("div", { class: "qp-side" }, values.element, facts.element)),
         chart.element, controls.element, make("p", { class: "qp-help", text: help }));
-      show(0);
+      begin();
     }
 
     async function load(next) {
@@ -448,7 +458,7 @@
     };
   }
 
-  function mountGallery(container, recordings) {
+  function mountGallery(container, recordings, options = {}) {
     const place = make("div"), id = `qduet-gallery-${++mounted}`;
     const parts = [["game", (r) => r.game], ["agent", (r) => r.label],
       ["episode", (r) => `run ${r.seed}, ${thousands(r.step)} steps, episode ${r.episode_seed}`]];
@@ -469,7 +479,7 @@
       return left[0];
     }
     container.replaceChildren(bar_, place);
-    const player = mountPlayer(place, narrow());
+    const player = mountPlayer(place, narrow(), options);
     const pick = () => player.load(narrow());
     function select(index) {
       menus.forEach((menu, i) => {

@@ -1,72 +1,202 @@
-"""The certificate on the page, as `qduet certify` prints it."""
+"""The certificate on the page, as `qduet certify` prints it: cells and claims."""
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections import Counter
+from collections.abc import Sequence
 
 from qduet.core.tables import Table
+from qduet.paper.agreement import Cell
 from qduet.paper.certificate import Certificate, as_document
 from qduet.paper.certificate_tables import (
     certificate_tables,
     difference_line,
     explanation,
     sentences,
-    verdict_counts,
 )
-from qduet.paper.claims import CORRECTED, FAILS, HOLDS, MINATAR, NO_DATA, UNDECIDED
-from qduet.show.report.html import Raw, el, table
-from qduet.show.report.parts import Fact, Part, item
+from qduet.paper.claims import (
+    CORRECTED,
+    FAILS,
+    HOLDS,
+    MINATAR,
+    NO_DATA,
+    UNDECIDED,
+    Claim,
+    rdq_outperforms,
+)
+from qduet.results import published
+from qduet.results.published import AGENT_NAMES, title
+from qduet.show.report.effects import whisker
+from qduet.show.report.html import Child, Raw, details, el, join, table
+from qduet.show.report.parts import Part, evidence
 
-GOOD, BAD = ("agree", HOLDS, CORRECTED), ("differ", FAILS)
+KINDS = {"agree": "yes", HOLDS: "yes", CORRECTED: "mended", "differ": "no", FAILS: "no"}
+"""How a verdict looks; others are open."""
+
+WORDS = {
+    HOLDS: "hold",
+    CORRECTED: "hold with a correction",
+    UNDECIDED: "undecided",
+    FAILS: "refuted",
+}
+"""How verdicts are counted."""
 
 
-def show(certificate: Certificate, name: str, title: str, sources: list[Path]) -> Part:
-    """The verdicts of a certificate, cell by cell and claim by claim."""
-    tables = [_table(content) for content in certificate_tables(certificate)]
-    html = item(
-        name,
-        title,
-        el("ul", [el("li", line) for line in sentences(certificate)]),
-        tables,
-        el("p", explanation(), class_="setting"),
-        el("p", "Source: ", ", ".join(map(str, sources)), class_="source") if sources else None,
+def mark(verdict: str) -> Raw:
+    """A verdict as a word in its colour."""
+    return el("span", verdict, class_=f"mark {KINDS.get(verdict, 'open')}")
+
+
+# --- In short ------------------------------------------------------------------------------------
+
+
+def counted(verdicts: Sequence[str], words: dict[str, str]) -> str:
+    """How many there are of each verdict: ``30 hold, 1 undecided, 0 refuted``."""
+    counts = Counter(verdicts)
+    return ", ".join(f"{counts[verdict]} {word}" for verdict, word in words.items())
+
+
+def tested(certificate: Certificate) -> list[Claim]:
+    """The claims that there are data for."""
+    return [claim for claim in certificate.claims if claim.verdict != NO_DATA]
+
+
+def cells_of(certificate: Certificate, measure: str = "return") -> list[Cell]:
+    """The cells of one measure."""
+    return [cell for cell in certificate.cells if cell.measure == measure]
+
+
+def agreeing(certificate: Certificate) -> str:
+    """How many cells agree, in words."""
+    verdicts = [cell.verdict for cell in cells_of(certificate)]
+    others = counted(verdicts, {"undecided": "undecided", "differ": "differ"})
+    return f"{verdicts.count('agree')} of {len(verdicts)} cells agree, {others}"
+
+
+def wins(certificate: Certificate) -> list[tuple[str, int, int]]:
+    """How often RDQ is shown to be ahead: (other agent, games, of how many)."""
+    verdicts = {claim.statement: claim.verdict for claim in tested(certificate)}
+    found = []
+    for other in ("dueling_dqn", "dqn"):
+        named = [verdicts.get(rdq_outperforms(game, other)) for game in published.GAMES]
+        there = [verdict for verdict in named if verdict]
+        if there:
+            found.append((AGENT_NAMES[other], there.count(HOLDS), len(there)))
+    return found
+
+
+def exceptions(certificate: Certificate) -> dict[str, list[str]]:
+    """What is not simply as the paper says, by verdict, a line each."""
+    lines: dict[str, list[str]] = {}
+    for claim in tested(certificate):
+        if claim.verdict in (UNDECIDED, FAILS):
+            where = "Figure 6" if claim.where == MINATAR else claim.where
+            lines.setdefault(claim.verdict, []).append(f"{where}: {claim.statement} ({claim.ours})")
+        elif claim.verdict == CORRECTED:
+            line = f"{claim.where}: {claim.statement} ({claim.theirs})"
+            lines.setdefault(CORRECTED, []).append(line)
+    for cell in certificate.cells:
+        if cell.verdict != "agree":
+            verdict = {"differ": FAILS}.get(cell.verdict, cell.verdict)
+            lines.setdefault(verdict, []).append(difference_line(cell))
+    return lines
+
+
+# --- Cells ---------------------------------------------------------------------------------------
+
+
+def agreement(certificate: Certificate) -> list[Child]:
+    """Our runs beside the published ones: a picture of the cells, and all numbers."""
+    key = el(
+        "p",
+        "Each cell, a game with an agent: published → ours, and the difference of the means with "
+        "its 95 % interval. The grey band is what another seed changes, one published standard "
+        "deviation. ",
+        mark("agree"),
+        " the difference is shown to lie inside it.",
+        class_="key",
     )
-    return Part(html, {}, {name: as_document(certificate)}, tuple(_facts(certificate, name)))
+    found = {(cell.game, cell.agent): cell for cell in cells_of(certificate)}
+    games = [game for game in published.GAMES if any(key[0] == game for key in found)]
+    rows = [
+        [title(game), *(_cell(found.get((game, agent))) for agent in AGENT_NAMES)] for game in games
+    ]
+    caption = f"Mean return at {certificate.step or 0:,} steps, published → ours"
+    picture = table(("game", *AGENT_NAMES.values()), rows, caption=caption, class_="effects")
+    how = [el("p", explanation(), class_="setting")]
+    how += [el("ul", [el("li", line) for line in sentences(certificate)], class_="setting")]
+    cells_only = certificate._replace(claims=(), sources=())
+    how += [_numbers(content) for content in certificate_tables(cells_only)]
+    return [key, picture, details("How this was judged, and all its numbers", how)]
 
 
-def _facts(certificate: Certificate, name: str) -> Iterator[Fact]:
-    """What the top of the page says of cells and of Figure 6; the other claims have parts."""
-    for measure, line in verdict_counts(certificate).items():
-        cells = [cell for cell in certificate.cells if cell.measure == measure]
-        kind = _kind([cell.verdict for cell in cells])
-        yield Fact(kind, line, name)
-        if kind != "undecided":  # else the line says so of all of them
-            undecided = [cell for cell in cells if cell.verdict == UNDECIDED]
-            yield from (Fact("undecided", difference_line(cell), name) for cell in undecided)
-    claims = [c for c in certificate.claims if c.where == MINATAR and c.verdict != NO_DATA]
-    if claims:
-        held = sum(claim.verdict == HOLDS for claim in claims)
-        line = f"Figure 6: {held} of {len(claims)} claims hold"
-        yield Fact(_kind([claim.verdict for claim in claims]), line, name)
-    for claim in claims:
-        if claim.verdict == UNDECIDED:
-            yield Fact("undecided", f"Figure 6: {claim.statement} ({claim.ours})", name)
+def _cell(cell: Cell | None) -> Child:
+    if cell is None:
+        return "not run"
+    picture = whisker(cell.difference, 2 * cell.margin, cell.margin)
+    return el(
+        "span",
+        picture,
+        el("span", f"{cell.theirs.mean:.1f} → {cell.ours.mean:.1f}\u2002{cell.verdict}"),
+        class_=f"effect {KINDS.get(cell.verdict, 'open')}",
+    )
 
 
-def _kind(verdicts: Sequence[str]) -> str:
-    """Under what the top of the page has such verdicts; `undecided` is no agreement."""
-    bad, good = (any(v in those for v in verdicts) for those in (BAD, GOOD))
-    return "differs" if bad else "agrees" if good else "undecided"
+def _numbers(content: Table) -> Raw:
+    """A table of `certificate_tables`; p-values are left out where all are 1."""
+    name, headings, rows = content
+    kept = [
+        i
+        for i, heading in enumerate(headings)
+        if not heading.startswith("p (") or any(row[i] != "1" for row in rows)
+    ]
+    pick = lambda row: [row[i] for i in kept]
+    return table(pick(headings), [pick(row) for row in rows], caption=name, numeric=2)
 
 
-def _table(content: Table) -> Raw:
-    """A table whose verdicts stand beside the names, where a narrow screen shows them first."""
-    if content.headings[-1] != "verdict":
-        return table(content.headings, content.rows, caption=content.title)
-    moved = lambda row, last: [*row[:2], last, *row[2:-1]]
-    rows = [moved(row, _marked(row[-1])) for row in content.rows]
-    return table(moved(content.headings, "verdict"), rows, caption=content.title)
+# --- Claims --------------------------------------------------------------------------------------
+
+GROUPS = {
+    "Deep agents (Figure 6)": lambda claim: claim.where == MINATAR,
+    "Tabular experiments (Figures 1, 3 and 5)": lambda claim: claim.theirs == "its text",
+    "Theory": lambda claim: True,
+}
 
 
-def _marked(verdict: str) -> str | Raw:
-    kind = "yes" if verdict in GOOD else "no" if verdict in BAD else None
-    return el("strong", verdict, class_=kind) if kind else verdict
+def show_claims(certificate: Certificate, name: str) -> Part:
+    """Every claim with its verdict; its evidence on demand."""
+    left = list(certificate.claims)
+    groups = []
+    for heading, belongs in GROUPS.items():
+        here = [claim for claim in left if belongs(claim)]
+        left = [claim for claim in left if claim not in here]
+        if here:
+            groups += [el("h4", heading), el("ul", [_claim(c) for c in here], class_="claims")]
+    key = el(
+        "p",
+        "Open a claim for its evidence. ",
+        mark(HOLDS),
+        " shown in our data. ",
+        mark(CORRECTED),
+        " what holds is a little other than the paper’s words. ",
+        mark(UNDECIDED),
+        " neither shown nor refuted. ",
+        mark(FAILS),
+        " refuted.",
+        class_="key",
+    )
+    return Part(name, "", key, None, groups, {}, {name: as_document(certificate)})
+
+
+def _claim(claim: Claim) -> Raw:
+    summary = join([mark(claim.verdict), " ", claim.statement, " ", el("small", claim.where)])
+    theirs = None
+    if claim.theirs not in ("its text", "proof or text", "proofs"):
+        theirs = [el("p", "The paper", class_="who"), evidence(claim.theirs)]
+    return el("li", details(summary, el("p", "Ours", class_="who"), evidence(claim.ours), theirs))
+
+
+def in_a_sentence(certificate: Certificate) -> str:
+    """The finding of the list of claims."""
+    claims = [claim.verdict for claim in tested(certificate)]
+    missing = len(certificate.claims) - len(claims)
+    more = f" {missing} more need data that are not here." if missing else ""
+    return f"{len(claims)} claims tested: {counted(claims, WORDS)}.{more}"

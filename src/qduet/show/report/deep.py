@@ -1,35 +1,50 @@
-"""Training runs on the page: charts, settings, warnings, facts.
+"""Training runs on the page: what they are, what came out, charts, warnings, numbers.
 
     for parent, runs in grouped(paths).items():     # results/figure6 -> its five games
-        part = show(parent, [load(path) for path in runs], "deep-0", "Figure 6")
+        part = show(Item(parent, [load(path) for path in runs], ...), "deep-0")
 
-Directories that lie side by side are one item. Runs that `qduet compare` would refuse to put
-together (two versions of a game, a seed that comes twice, one label for two agents) have tables of
-their own.
+Directories that lie side by side are one item.
 """
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from qduet import stats
-from qduet.agents import completed, make_agent
 from qduet.core.errors import InputError
+from qduet.paper.certificate import Certificate
 from qduet.results import published
-from qduet.results.by_game import AgentSummary, Resampling, agent_summaries
-from qduet.results.collect import Collection, Source, collect
+from qduet.results.by_game import Pairs
+from qduet.results.collect import Collection
 from qduet.results.runs import Runs
+from qduet.show.charts.study import beta_chart
 from qduet.show.charts.training import published_chart, runs_chart
-from qduet.show.report.html import Child, Raw, code, details, el, table
-from qduet.show.report.parts import Fact, Part, chart_data, figure, item, source
-from qduet.show.report.sources import inside
+from qduet.show.names import agent_styles
+from qduet.show.report import certificate as certified
+from qduet.show.report.deep_numbers import (
+    Collections,
+    agents_table,
+    collected,
+    collections_of,
+    numbers_of,
+)
+from qduet.show.report.effects import KEY, Effect, conclusions, effects, effects_table, tally
+from qduet.show.report.html import Child, details, el
+from qduet.show.report.kinds import OWN, PAPER, Kind
+from qduet.show.report.parts import Origin, Part, chart_data, figure, protocol, source
 
 NOTHING_OF_OURS = (
     "No runs at the paper’s scale were given: these are the authors’ released scores, and nothing "
     "of ours."
 )
+NO_COUNTERPART = "These runs have no counterpart in the paper"
+
+MOST_PAIRS = 6
+"""With more pairs than these, agents of one's own are compared with the first one alone."""
+
+MOST_SENTENCES = 3
+"""So many conclusions stand in sentences; of more there is a count."""
 
 
 def grouped(paths: Iterable[Path]) -> dict[Path, list[Path]]:
@@ -40,65 +55,119 @@ def grouped(paths: Iterable[Path]) -> dict[Path, list[Path]]:
     return groups
 
 
-def show(parent: Path, runs: list[Runs], name: str, heading: str) -> Part:
-    """The item of all runs below `parent`."""
-    chart = runs_chart(runs) if any(len(r.table["step"]) for r in runs) else None
-    numbers, stated = _numbers(runs)
+class Item(NamedTuple):
+    """Runs that are shown together."""
+
+    parent: Path
+    runs: list[Runs]
+    kind: Kind
+    beside: list[Runs]
+    """Runs of other items, which these are compared with."""
+    certificate: Certificate | None
+    """None if they cannot be compared with the published scores."""
+    refused: str
+    """Why, if so."""
+
+
+def show(item: Item, name: str, heading: str) -> Part:
+    """The item of all runs below a directory."""
+    runs, kind = item.runs, item.kind
+    collections, reasons = collections_of(runs)
+    families = compared(item, collections)
+    found = [effect for family in families for effect in family]
+    chart = _chart(item, collections)
+    sentences = []
+    if item.certificate and item.certificate.step and kind.section != PAPER:
+        sentences = [f"Beside the published runs, {certified.agreeing(item.certificate)}."]
+    sentences += [line for family in families for line in _sentences(family)]
+    if kind.section == OWN and not item.certificate:
+        sentences.append(f"{NO_COUNTERPART}.")
     notes = [el("li", note) for directory in runs for note in _notes(directory)]
-    html = item(
-        name,
-        heading,
+    intro = [
+        el("p", kind.about, class_="about") if kind.about else None,
         el("p", _setting(runs), class_="setting"),
         el("ul", notes, class_="missing") if notes else None,
-        figure(name, chart) if chart else None,
-        numbers,
-        _agents_table(runs),
-    )
+    ]
+    numbers, stated = numbers_of(collections)
+    why = []
+    if item.refused and kind.section == OWN:
+        why = [f"Not compared with the published scores: {item.refused}."]
+    at = f"Difference of the mean returns at step {collections[0][1].at:,}" if found else ""
+    asked = f"{at}. Is RDQ ahead? (one-sided tests)" if kind.one_sided else at
+    tables = [
+        effects_table(family, caption=at if i else asked) for i, family in enumerate(families)
+    ]
+    rest: list[Child] = [
+        [KEY, *tables] if tables else None,
+        certified.agreement(item.certificate) if item.certificate else None,
+        details("Numbers and their files", numbers) if numbers else None,
+        agents_table(runs),
+        [el("p", note, class_="setting") for note in [*why, *reasons[:1]]],
+    ]
     charts = {name: chart_data(chart)} if chart else {}
-    return Part(html, charts, {name: {"numbers": stated}}, _facts(parent, runs, name))
+    data: dict[str, Any] = {"numbers": stated, "comparisons": [e._asdict() for e in found]}
+    drawn = figure(name, chart) if chart else None
+    return Part(
+        name, heading, intro, drawn, rest, charts, {name: data}, _origins(item), tuple(sentences)
+    )
+
+
+def _sentences(family: list[Effect]) -> list[str]:
+    lines = conclusions(family)
+    return [f"{line}." for line in lines] if len(lines) <= MOST_SENTENCES else [tally(family)]
+
+
+def _chart(item: Item, collections: Collections) -> Any:
+    """Learning curves; for the β study, returns against β."""
+    if item.kind.id == "beta" and len(collections) == 1:
+        return beta_chart(collections[0][1])
+    evaluated = [r for r in item.runs if len(r.table["step"])]
+    curves = any(len(set(r.table["step"].tolist())) > 2 for r in evaluated)
+    return runs_chart(item.runs) if curves or (evaluated and item.kind.section == OWN) else None
+
+
+def compared(item: Item, collections: Collections) -> list[list[Effect]]:
+    """The differences between agents, by family of tests."""
+    found: list[list[Effect]] = []
+    try:
+        every = collected([*item.runs, *item.beside])
+    except InputError:
+        every = None
+    if every and item.kind.families:
+        for i, pairs in enumerate(item.kind.families(every.agents)):
+            one_sided = item.kind.one_sided and i == 0
+            games = len(published.GAMES)
+            found.append(effects(every, pairs, games=games, one_sided=one_sided))
+    if not any(found):
+        found = [effects(collection, _own_pairs(collection)) for _, collection in collections]
+    return [family for family in found if family]
+
+
+def _own_pairs(collection: Collection) -> Pairs | None:
+    agents = collection.agents
+    few = len(agents) * (len(agents) - 1) // 2 <= MOST_PAIRS
+    return None if few else [(agent, agents[0]) for agent in agents[1:]]
 
 
 def show_published(name: str) -> Part:
     """The published curves alone, for want of runs to put beside them."""
     chart = published_chart()
-    html = item(
-        name,
-        "Figure 6, as published",
-        el("p", NOTHING_OF_OURS, class_="missing"),
-        figure(name, chart),
-        source("qduet/results/data/published_scores.csv"),
-    )
-    return Part(html, {name: chart_data(chart)}, {})
+    missing = el("p", NOTHING_OF_OURS, class_="missing")
+    origin = source("qduet/results/data/published_scores.csv")
+    title = "Figure 6, as published"
+    return Part(name, title, missing, figure(name, chart), origin, {name: chart_data(chart)})
 
 
-def heading(parent: Path, runs: list[Runs]) -> str:
+def heading(parent: Path, runs: list[Runs], kind: Kind) -> str:
     """What these runs are."""
-    if is_figure6(runs):
-        return "Figure 6: DQN, Dueling DQN and RDQ on MinAtar"
-    return f"Training runs of {_steps(runs)} steps{inside(_directory(parent, runs))}"
-
-
-def is_figure6(runs: list[Runs]) -> bool:
-    """Whether these runs are the paper's experiment: its length, seeds, agents and settings."""
-    return all(
-        published.covers(directory.config)
-        and directory.config["steps"] == published.STEPS
-        and len(directory.config["seeds"]) >= published.SEEDS
-        and set(published.AGENTS) <= set(directory.agents)
-        and all(_as_published(directory, label) for label in published.AGENTS)
-        for directory in runs
-    )
-
-
-def on_minatar(runs: list[Runs]) -> bool:
-    """Whether all games are of the paper, and none of one's own."""
-    return all(directory.game in published.GAMES for directory in runs)
-
-
-def _as_published(runs: Runs, label: str) -> bool:
-    settings = next(agent for agent in runs.config["agents"] if agent["label"] == label)
-    there, wanted = completed(settings), make_agent(label, protocol="reference").fields()
-    return all(there.get(key) == value for key, value in wanted.items())
+    if kind.title:
+        return kind.title
+    agents = tuple(dict.fromkeys(label for directory in runs for label in directory.agents))
+    games = list(dict.fromkeys(published.title(directory.game) for directory in runs))
+    few = " and ".join(games) if len(games) < 3 else f"{len(games)} games"
+    names = ", ".join(agent_styles(agents)[a].label for a in agents)
+    who = names if len(agents) <= 4 else f"{len(agents)} agents"
+    return f"{few}: {who}, {_steps(runs)} steps"
 
 
 def _directory(parent: Path, runs: list[Runs]) -> Path:
@@ -119,19 +188,23 @@ def _setting(runs: list[Runs]) -> str:
     """How they were made, once if all were made alike."""
     texts = []
     for directory in runs:
-        config = directory.config
-        seeds, agents = len(config["seeds"]), len(directory.agents)
+        config, seeds = directory.config, len(directory.config["seeds"])
         texts.append(
-            f"{agents} agent{'s' * (agents != 1)} × "
             f"{seeds if seeds > 1 else 'a single'} seed{'s' * (seeds != 1)}, {config['steps']:,} "
-            f"steps, protocol={config.get('protocol', 'unknown')}, "
+            f"steps, {protocol(config.get('protocol', 'unknown'))}, "
             f"{config.get('episodes', '?')} episodes per evaluation"
         )
+    counts = [len(directory.agents) for directory in runs]
+    agents = lambda n: f"{n} agent{'s' * (n != 1)} × "
     if len(set(texts)) > 1:
-        names = [directory.directory.name for directory in runs]
-        return " ".join(f"{name}: {text}." for name, text in zip(names, texts, strict=True))
-    which = published.title(runs[0].game) if len(runs) == 1 else "Each directory"
-    return f"{which}: {texts[0]}."
+        each = zip(runs, counts, texts, strict=True)
+        return " ".join(f"{r.directory.name}: {agents(n)}{text}." for r, n, text in each)
+    games = {directory.game for directory in runs}
+    which = "Each game" if len(games) == len(runs) else "Each directory"
+    which = published.title(runs[0].game) if len(runs) == 1 else which
+    several = f"{min(counts)} to {agents(max(counts))}"
+    alike = len(set(counts)) == 1
+    return f"{which}: {agents(counts[0]) if alike else several}{texts[0]}."
 
 
 def _notes(runs: Runs) -> list[str]:
@@ -158,100 +231,17 @@ def _notes(runs: Runs) -> list[str]:
     return notes
 
 
-# --- Numbers -------------------------------------------------------------------------------------
-
-HEADINGS = ("game", "agent", "seeds", "mean", "median", "IQM", "mean over training", "file")
-
-
-def _numbers(directories: list[Runs]) -> tuple[Raw, list[dict[str, Any]]]:
-    """The tables of all runs, and what they state."""
-    groups: list[list[Runs]] = []
-    reasons = []
-    for runs in directories:
-        alone: list[Runs] = []
-        for group in (*groups, alone):
-            try:
-                _collected([*group, runs])
-            except InputError as error:
-                reasons.append(str(error))
-            else:
-                group.append(runs)
-                break
-        groups += [alone] if alone else []
-    tables: list[Child] = []
-    stated = []
-    for group in groups:
-        collection = _collected(group)
-        summaries = agent_summaries(collection, Resampling())
-        stated.append({"step": collection.at, "by_game": [a._asdict() for a in summaries]})
-        tables.append(_table(group, collection, summaries))
-    notes = [el("p", f"Not compared: {reason}.", class_="setting") for reason in reasons[:1]]
-    return el("div", details("Numbers and their files", tables) if tables else None, notes), stated
-
-
-def _collected(group: list[Runs]) -> Collection:
-    return collect([Source(runs) for runs in group])
-
-
-def _table(
-    group: list[Runs], collection: Collection, summaries: tuple[AgentSummary, ...]
-) -> list[Raw]:
-    files = {(r.game, label): r.directory for r in group for label in r.agents}
-    rows = [
-        [
-            published.title(a.game),
-            a.agent,
-            str(a.seeds),
-            str(a.mean),
-            stats.number(a.median),
-            stats.number(float(a.iqm.value)),
-            str(a.auc) if np.isfinite(a.auc.mean) else "–",
-            code(str(files.get((a.game, a.agent.partition("@")[0]), "")) + "/evaluations.csv"),
-        ]
-        for a in summaries
-    ]
-    caption = f"Return at step {collection.at:,}, ± half of the 95 % interval over seeds"
-    notes = [el("p", note, class_="setting") for note in collection.notes]
-    return [table(HEADINGS, rows, caption=caption, numeric=2), *notes]
-
-
-def _agents_table(runs: list[Runs]) -> Raw:
-    """How each agent is set, where that differs from the published setting."""
-    rows = [
-        [directory.directory.name, agent["label"], _differences(agent)]
-        for directory in runs
-        for agent in directory.config["agents"]
-    ]
-    caption = "Settings of the agents, where they are not those of the released code"
-    return details(
-        "Settings of the agents", table(("runs", "agent", "settings"), rows, caption=caption)
-    )
-
-
-def _differences(agent: dict[str, Any]) -> str:
-    name = agent.get("name")
-    if name not in published.AGENTS:
-        return ", ".join(f"{k} = {v}" for k, v in agent.items() if k != "label")
-    there, usual = completed(agent), make_agent(str(name), protocol="reference").fields()
-    changed = [f"{k} = {there.get(k)} (there {v})" for k, v in usual.items() if there.get(k) != v]
-    return ", ".join(changed) or "as in the released code"
-
-
-def _facts(parent: Path, runs: list[Runs], name: str) -> tuple[Fact, ...]:
-    """What was run, where and for how long, for the summary of the page."""
+def _origins(item: Item) -> tuple[Origin, ...]:
+    """What was run, where and for how long."""
+    runs = item.runs
     number = sum(len(directory.agents) * len(directory.config["seeds"]) for directory in runs)
     games = ", ".join(dict.fromkeys(published.title(directory.game) for directory in runs))
-    other = "MinAtar" if on_minatar(runs) else "Training"
-    what = "Figure 6" if is_figure6(runs) else other
-    where = str(_directory(parent, runs))
-    text = f"{what}: {number} run{'s' * (number != 1)} of {_steps(runs)} steps, {games}"
-    facts = [Fact("run", text, name, where)]
+    text = f"{number} run{'s' * (number != 1)} of {_steps(runs)} steps: {games}"
     seconds = sum(_seconds(directory) for directory in runs)
-    if np.isfinite(seconds):
-        facts.append(Fact("time", f"{what}: {seconds / 60:.1f} min", name, where))
+    time = f"{seconds / 60:.1f} min" if np.isfinite(seconds) else ""
     devices = {str((r.config.get("provenance") or {}).get("device", "unknown")) for r in runs}
-    facts.append(Fact("where", f"{what}: {', '.join(sorted(devices))}", name, where))
-    return tuple(facts)
+    where = str(_directory(item.parent, runs))
+    return (Origin(text, where, ", ".join(sorted(devices)), time),)
 
 
 def _seconds(runs: Runs) -> float:

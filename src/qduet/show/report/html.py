@@ -42,7 +42,12 @@ def join(children: Child) -> Raw:
 
 
 def table(
-    headings: Iterable[Child], rows: Iterable[Iterable[Child]], *, caption: str, numeric: int = 99
+    headings: Iterable[Child],
+    rows: Iterable[Iterable[Child]],
+    *,
+    caption: str,
+    numeric: int = 99,
+    class_: str = "",
 ) -> Raw:
     """A table that scrolls by itself on a narrow screen; columns from `numeric` on hold numbers."""
     head = el(
@@ -57,7 +62,8 @@ def table(
         for row in rows
     ]
     inner = el("table", el("caption", caption), el("thead", head), el("tbody", body))
-    return el("div", inner, class_="scroll", tabindex="0", role="region", aria_label=caption)
+    kind = f"scroll {class_}".strip()
+    return el("div", inner, class_=kind, tabindex="0", role="region", aria_label=caption)
 
 
 def _kind(cell: Child, number: bool) -> str | None:

@@ -7,7 +7,7 @@ from qduet.jobs import recording_file
 from qduet.results.published import title
 from qduet.show.player.page import embedded
 from qduet.show.report.html import Raw, code, details, el, table
-from qduet.show.report.parts import Fact, Part
+from qduet.show.report.parts import Origin, Part
 
 ORDER = ("rdq", "dueling_dqn", "dqn")
 
@@ -20,14 +20,16 @@ def load(path: Path) -> dict[str, Any]:
     return recording_file.read_document(path)[0]
 
 
-def _rank(label: str) -> int:
-    """RDQ first: its two value functions are both in use."""
-    return ORDER.index(label) if label in ORDER else len(ORDER)
+def _rank(document: dict[str, Any]) -> tuple[Any, ...]:
+    """Long training before short, Breakout before other games, RDQ before other agents."""
+    game, label = document["game"], document["label"]
+    agent = ORDER.index(label) if label in ORDER else len(ORDER)
+    return -document["step"], game != "Breakout", game, agent
 
 
 def show(documents: list[tuple[Path, dict[str, Any]]], name: str) -> Part:
     """The player, and the table of what it plays."""
-    documents = sorted(documents, key=lambda item: (item[1]["game"], _rank(item[1]["label"])))
+    documents = sorted(documents, key=lambda item: _rank(item[1]))
     kept: list[tuple[Path, dict[str, Any]]] = []
     too_large: list[tuple[Path, dict[str, Any]]] = []
     size = 0
@@ -51,17 +53,14 @@ def show(documents: list[tuple[Path, dict[str, Any]]], name: str) -> Part:
     if too_large:
         names = ", ".join(str(path) for path, _ in too_large)
         note = el("p", f"Too large to take along: {names}.", class_="missing")
-    html = el(
-        "section",
+    rest = [
         el("div", id="qduet-player", class_="player"),
         note,
-        details("Recordings and their files", listed),
+        details("Recordings and their files", listed, class_="aside"),
         Raw(embedded([document for _, document in kept], "qduet-replays")),
-        id=name,
-        class_="item",
-    )
-    fact = Fact("run", f"Play: {len(kept)} recorded episodes", name)
-    data = [
-        {k: d[k] for k in ("game", "label", "seed", "step", "score", "sha256")} for _, d in kept
     ]
-    return Part(html, {}, {name: data}, (fact,))
+    files = ", ".join(sorted({str(path.parent) for path, _ in kept}))
+    origin = Origin(f"{len(kept)} recorded episodes", files)
+    keys = ("game", "label", "seed", "step", "score", "sha256")
+    data = [{k: d[k] for k in keys} for _, d in kept]
+    return Part(name, "", None, None, rest, {}, {name: data}, (origin,))

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 from qduet.core.errors import InputError
 from qduet.core.reading import as_input_error
-from qduet.paper.certificate import Certificate, certify
+from qduet.paper.certificate import Certificate, as_document, certify
 from qduet.paper.figures import FIGURES, figure_of
 from qduet.results.runs import Runs, load
 from qduet.show.report import certificate, deep, experiments, play, tabular, theory
-from qduet.show.report.html import el
-from qduet.show.report.parts import Part
+from qduet.show.report.kinds import CHECKS, KINDS, OWN, PAPER, STUDY, is_figure6, kind_of
+from qduet.show.report.parts import Origin, Part
 from qduet.show.report.sources import Found, inside
 
 
@@ -23,25 +23,95 @@ class Section(NamedTuple):
 
     id: str
     title: str
-    lead: str
-    """What it shows; or, if it shows nothing, why."""
+    finding: str
+    """What came out, in a sentence."""
     parts: list[Part]
+    absent: str = ""
+    """What is said if there are no parts."""
 
     @property
-    def empty(self) -> bool:
-        """Whether there is nothing to see."""
-        return not any(part.html for part in self.parts)
+    def shows_results(self) -> bool:
+        """Whether something of the given directories is in it, and not only of the paper."""
+        items = {name for part in self.parts for name in (*part.charts, *part.data)}
+        return self.id != "certificate" and not items <= {"figure2", "published"}
 
 
-def sections(found: Found, groups: "Groups", problems: list[str]) -> list[Section]:
-    """All of them, in the order of the page; adds to `problems` what could not be read."""
-    return [
+class Content(NamedTuple):
+    """What the page shows."""
+
+    sections: list[Section]
+    own: bool
+    """Whether nothing here is of the paper."""
+    certificate: Certificate | None
+    """Of the runs that are most like the paper's, and of the claims."""
+    headline: Part | None
+    """The item whose figure stands at the top."""
+    origins: list[Origin]
+    """Of what has no item."""
+
+
+Groups = dict[Path, list[Runs]]
+"""Runs by the directory that theirs lie in; those of the paper first, then the longest."""
+
+
+def content(found: Found, groups: Groups, problems: list[str]) -> Content:
+    """All sections, in the order of the page; adds to `problems` what could not be read."""
+    certificates, refused = _certificates(groups)
+    main = _main_certificate(found, certificates, problems)
+    deep_parts = _deep(found, groups, certificates, refused, problems)
+    claims = []
+    if main is not None:
+        claims = [certificate.show_claims(main, "certificate-0")]
+    for i, other in enumerate(list(certificates.values())[1:], 1):
+        only_cells = other._replace(claims=())
+        name = f"certificate-{i}"
+        claims.append(Part(name, "", None, data={name: as_document(only_cells)}))
+    own = not (found.of_the_paper or deep_parts[PAPER] or deep_parts[CHECKS] or deep_parts[STUDY])
+    sections = [
+        Section(PAPER, "Deep agents", _deep_finding(main), deep_parts[PAPER]),
+        _play(found, problems),
         _tabular(found, problems),
         _theory(found, problems),
-        _deep(found, groups, problems),
-        _play(found, problems),
-        _certificate(found, groups, problems),
+        Section(STUDY, "Beyond the paper", _led(deep_parts[STUDY], STUDY_LEAD), deep_parts[STUDY]),
+        Section(CHECKS, "Checks", _led(deep_parts[CHECKS], CHECKS_LEAD), deep_parts[CHECKS]),
     ]
+    title = "Training runs" if own else "Other runs"
+    lead = "" if own else "Runs that are neither the paper’s nor part of the study."
+    theirs = Section(OWN, title, lead, deep_parts[OWN])
+    sections.insert(0 if own else len(sections), theirs)
+    finding = certificate.in_a_sentence(main) if main and main.claims else ""
+    if main is not None:
+        sections.append(Section("certificate", "Every claim", finding, claims))
+    if not groups:
+        absent = "No training runs were given; qduet train makes them."
+        sections[-1 if main is None else -2] = theirs._replace(absent=absent)
+    logs = [attempt(problems, path, tabular.log_origin, path) for path in found.last_runs]
+    return Content(sections, own, main, _headline(sections), [log for log in logs if log])
+
+
+def _led(parts: list[Part], lead: str) -> str:
+    """What came out first, and what the section is about."""
+    if not (parts and parts[0].found):
+        return lead
+    what, _, _ = parts[0].heading.partition(":")
+    found = parts[0].found[0]
+    return f"{what}: {found[0].lower()}{found[1:]} {lead}"
+
+
+def _headline(sections: list[Section]) -> Part | None:
+    """The first figure of the page, whose section is then told without it."""
+    drawn = [part for section in sections for part in section.parts if part.figure]
+    return drawn[0] if drawn else None
+
+
+STUDY_LEAD = (
+    "What the paper did not measure: how much RDQ depends on its penalty β, and how the QV family "
+    "does with deep networks. Its plan was written before the runs that answer it (docs/study.md)."
+)
+CHECKS_LEAD = (
+    "Does the result change with other runs, or with the settings that the paper’s text and its "
+    "released code disagree on?"
+)
 
 
 def attempt(problems: list[str], path: Path, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -78,28 +148,32 @@ def _tabular(found: Found, problems: list[str]) -> Section:
         attempt(problems, loaded.folder, tabular.show, loaded, f"tabular-{i}", heading)
         for i, (loaded, heading) in enumerate(zip(shown, headings, strict=True))
     ]
-    lead = "No tabular results were given; qduet reproduce makes them."
-    if shown:
-        lead = "An AUC is the mean of an error curve, in % of the initial error: less is better."
-    parts += [attempt(problems, path, tabular.show_log, path) for path in found.last_runs]
-    return Section("tabular", "Tabular experiments", lead, list(filter(None, parts)))
+    judged = [finding.holds for loaded in shown for finding in loaded.findings]
+    lead = "AUC is the mean of an error curve, in % of the initial error: less is better."
+    if judged:
+        held = "All" if all(judged) else f"{sum(judged)} of"
+        lead = f"{held} {len(judged)} statements of the paper about these figures hold. {lead}"
+    absent = "No tabular results were given; qduet reproduce makes them."
+    return Section("tabular", "Tabular experiments", lead, list(filter(None, parts)), absent)
 
 
 def _theory(found: Found, problems: list[str]) -> Section:
-    parts = [theory.show_figure2("figure2")] if found.of_the_paper else []
+    parts = [
+        attempt(problems, path, theory.show_claims, path, f"claims-{i}")
+        for i, path in enumerate(found.theory)
+    ]
+    parts += [theory.show_figure2("figure2")] if found.of_the_paper else []
     once = {path.stem: path for path in reversed(found.charts)}
     for stem in sorted(once):
         parts.append(attempt(problems, once[stem], theory.show_chart, once[stem], stem))
-    for i, path in enumerate(found.theory):
-        parts.append(attempt(problems, path, theory.show_claims, path, f"claims-{i}"))
-    lead = "Every proved statement and remark of the paper as a measurement: error ≤ allowed."
+    lead = (
+        "Every proved statement and remark of the paper, computed on random decision processes: "
+        "where it gives an equation or a bound, the worst error found must be rounding."
+    )
+    absent = "The claims were not checked; qduet theory --out DIR does it."
     if not found.theory:
-        lead = "The claims were not checked; qduet theory --out DIR does it."
-    return Section("theory", "Theory", lead, list(filter(None, parts)))
-
-
-Groups = dict[Path, list[Runs]]
-"""Runs by the directory that theirs lie in; those of the paper first, then the longest."""
+        lead = absent
+    return Section("theory", "Theory", lead, list(filter(None, parts)), absent)
 
 
 def load_groups(found: Found, problems: list[str]) -> Groups:
@@ -109,7 +183,7 @@ def load_groups(found: Found, problems: list[str]) -> Groups:
         loaded = [attempt(problems, path, load, path) for path in paths]
         if any(loaded):
             groups[parent] = [runs for runs in loaded if runs is not None]
-    rank = lambda parent: (not deep.is_figure6(groups[parent]), -_longest(groups[parent]))
+    rank = lambda parent: (not is_figure6(groups[parent]), -_longest(groups[parent]))
     return {parent: groups[parent] for parent in sorted(groups, key=rank)}
 
 
@@ -117,68 +191,78 @@ def _longest(runs: list[Runs]) -> int:
     return max(int(item.config["steps"]) for item in runs)
 
 
-def _deep(found: Found, groups: Groups, problems: list[str]) -> Section:
+def _certificates(groups: Groups) -> tuple[dict[Path, Certificate], dict[Path, str]]:
+    """The certificates of all runs that may be compared with the published ones; else why not."""
+    made, refused = {}, {}
+    for parent, runs in groups.items():
+        try:
+            with as_input_error(parent):
+                made[parent] = certify([item.directory for item in runs])
+        except InputError as error:
+            refused[parent] = str(error)
+    return made, refused
+
+
+def _main_certificate(
+    found: Found, certificates: dict[Path, Certificate], problems: list[str]
+) -> Certificate | None:
+    """The certificate of the first runs, with the claims on what was reproduced."""
+    figures = [folder for folder in found.curves if figure_of(folder) in FIGURES]
+    whole = [folder.parent for folder in figures if (folder / "summary.json").exists()]
+    whole += [path.parent.parent for path in found.theory if path.parent.name == "theory"]
+    if not (certificates or found.theory or whole):
+        return None
+    first = [Path(s.directory) for c in list(certificates.values())[:1] for s in c.sources]
+    return certify(first, reproduced=whole[0] if whole else None, problems=problems)
+
+
+def _deep(
+    found: Found,
+    groups: Groups,
+    certificates: dict[Path, Certificate],
+    refused: dict[Path, str],
+    problems: list[str],
+) -> dict[str, list[Part]]:
+    """The items of all training runs, by section."""
+    kinds = {parent: kind_of(runs) for parent, runs in groups.items()}
     headings = distinct_headings(
-        [deep.heading(parent, runs) for parent, runs in groups.items()], list(groups)
+        [deep.heading(parent, runs, kinds[parent]) for parent, runs in groups.items()], list(groups)
     )
-    parts = [
-        attempt(problems, parent, deep.show, parent, runs, f"deep-{i}", heading)
-        for i, ((parent, runs), heading) in enumerate(zip(groups.items(), headings, strict=True))
-    ]
-    if found.of_the_paper and not any(map(deep.is_figure6, groups.values())):
-        parts.insert(0, deep.show_published("published"))
+    sections: dict[str, list[Part]] = {PAPER: [], CHECKS: [], STUDY: [], OWN: []}
+    order = [KINDS.index(kind) if kind in KINDS else len(KINDS) for kind in kinds.values()]
+    for i, parent in sorted(enumerate(groups), key=lambda each: order[each[0]]):
+        kind, runs = kinds[parent], groups[parent]
+        beside = [r for other, k in kinds.items() if k.id in kind.beside for r in groups[other]]
+        item = deep.Item(
+            parent, runs, kind, beside, certificates.get(parent), refused.get(parent, "")
+        )
+        part = attempt(problems, parent, deep.show, item, f"deep-{i}", headings[i])
+        sections[kind.section] += [part] if part else []
+    if found.of_the_paper and not sections[PAPER]:
+        sections[PAPER].append(deep.show_published("published"))
+    return sections
+
+
+def _deep_finding(main: Certificate | None) -> str:
+    """What came out in Figure 6, in a sentence."""
     lead = (
-        "DQN, Dueling DQN and RDQ read Q = w·V + A − c·mean(A) off one network, RDQ with a "
-        "penalty β; DQV, DQV-Max and BC-QVMAX learn Q and V side by side. Each "
-        "seed is a run of its own."
+        "DQN learns Q alone. Dueling DQN and RDQ add up V and A in one network, and RDQ also keeps "
+        "both small."
     )
-    if not groups:
-        none = "No training runs were given; qduet train makes them."
-        lead = f"{lead} {none}" if parts else none
-    name = "MinAtar" if all(map(deep.on_minatar, groups.values())) else "Training"
-    return Section("minatar", name, lead, list(filter(None, parts)))
+    wins = certificate.wins(main) if main else []
+    if main is None or not wins:
+        return lead
+    ahead = " and ".join(f"{other} in {n} of {total} games" for other, n, total in wins)
+    return f"RDQ beats {ahead}; beside the published runs, {certificate.agreeing(main)}. {lead}"
 
 
 def _play(found: Found, problems: list[str]) -> Section:
     loaded = [(path, attempt(problems, path, play.load, path)) for path in found.recordings]
     documents = [(path, document) for path, document in loaded if document is not None]
     lead = (
-        "Recorded episodes, with what the two value functions say at each step: V of the state, A "
-        "of each action, and the Q that they make."
+        "Two value functions at work: V says how good the board is, A which action is better than "
+        "the others, and the agent takes the action with the largest Q."
     )
-    if not documents:
-        lead = "No recorded play was given; qduet watch records it."
-        return Section("play", "At play", lead, [])
-    return Section("play", "At play", lead, [play.show(documents, "recordings")])
-
-
-def _certificate(found: Found, groups: Groups, problems: list[str]) -> Section:
-    """The paper’s claims, and our runs against the published ones."""
-    parts: list[Part] = []
-    refused: list[str] = []
-    figures = [folder for folder in found.curves if figure_of(folder) in FIGURES]
-    whole = [folder.parent for folder in figures if (folder / "summary.json").exists()]
-    reproduced = whole[0] if whole else None
-    admitted: list[tuple[Path, Certificate]] = []
-    for parent, runs in groups.items():
-        made = attempt(refused, parent, certify, [item.directory for item in runs])
-        if made is not None:
-            admitted.append((parent, made))
-    if admitted or found.theory or reproduced:
-        first = [item.directory for item in groups[admitted[0][0]]] if admitted else []
-        made = certify(first, reproduced=reproduced, problems=problems)
-        title = "The paper’s claims" + (", and our runs beside the published ones" if first else "")
-        parts.append(certificate.show(made, "certificate-0", title, first))
-    for i, (parent, other) in enumerate(admitted[1:], 1):
-        only_cells, name = other._replace(claims=()), f"certificate-{i}"
-        parts.append(certificate.show(only_cells, name, f"The runs{inside(parent)}", [parent]))
-    lead = (
-        "A cell agrees if its difference to the published score is shown to be smaller than what "
-        "another seed changes."
-    )
-    notes = [f"Not compared with the published scores: {reason}." for reason in refused]
-    if not parts:
-        lead = " ".join(("Nothing here can be compared with the paper.", *notes))
-    elif notes:
-        parts.append(Part(el("ul", [el("li", note) for note in notes], class_="setting"), {}, {}))
-    return Section("certificate", "Certificate", lead, parts)
+    parts = [play.show(documents, "recordings")] if documents else []
+    absent = "No recorded play was given; qduet watch records it."
+    return Section("play", "At play", lead, parts, absent)

@@ -2,13 +2,14 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 from qduet.core.reading import as_input_error, read_json
+from qduet.paper.claims import FAILS, HOLDS
 from qduet.show.charts.tabular import best_step_size, tabular_chart
+from qduet.show.report.certificate import mark
 from qduet.show.report.experiments import Loaded
-from qduet.show.report.html import Raw, code, details, el, table
-from qduet.show.report.parts import Fact, Part, chart_data, figure, item
+from qduet.show.report.html import Raw, code, details, el, join, table
+from qduet.show.report.parts import Origin, Part, chart_data, evidence, figure, protocol
 from qduet.show.report.sources import inside
 from qduet.tabular.experiments import TabularExperiment
 from qduet.tabular.mdp import FOUR_STATE
@@ -20,24 +21,50 @@ def show(loaded: Loaded, name: str, heading: str) -> Part:
     """The figure `name` of the page: chart, what the paper says, table, sources."""
     chart = tabular_chart(loaded.results, loaded.summary)
     missing = _missing(loaded)
-    html = item(
-        name,
-        heading,
+    intro = [
         el("p", _setting(loaded.results.experiment), class_="setting"),
         el("p", missing, class_="missing") if missing else None,
-        figure(name, chart),
-        _verdicts(loaded),
-        _numbers(loaded),
-    )
+    ]
     data = {"table": summary_table(loaded.summary), "source": str(loaded.folder)}
-    return Part(html, {name: chart_data(chart)}, {name: data}, _facts(loaded, name))
+    return Part(
+        name,
+        heading,
+        intro,
+        figure(name, chart),
+        [_verdicts(loaded), _numbers(loaded)],
+        {name: chart_data(chart)},
+        {name: data},
+        _origins(loaded),
+        (_found(loaded),) if loaded.findings else (),
+    )
+
+
+def _found(loaded: Loaded) -> str:
+    """Whether the paper is right about the figure, in a sentence."""
+    if loaded.results.experiment.figure in FOUND and all(f.holds for f in loaded.findings):
+        return FOUND[loaded.results.experiment.figure]
+    held = sum(f.holds for f in loaded.findings)
+    return f"{held} of {len(loaded.findings)} statements of the paper hold here."
+
+
+FOUND = {
+    "figure1": "Learning V as well pays off when there are many actions: QV-learning’s error grows "
+    "little with them, Expected Sarsa’s a lot.",
+    "figure3": "Off-policy, QVMAX learns wrong values. Its bias-corrected form does not, but then "
+    "gains nothing over Q-learning.",
+    "figure5": "V and A together learn far faster than Q-learning, and RDQ, which regularises "
+    "them, mostly a little faster than the dueling form.",
+    "figure5-soft": "RDQ’s penalty in its soft form is noisier, and biased, in tables.",
+}
+"""What each figure shows, if all its statements hold."""
 
 
 def heading(loaded: Loaded) -> str:
     """The figure by its number and title."""
     experiment = loaded.results.experiment
     number = experiment.figure.removeprefix("figure")
-    return f"Figure {number}: {experiment.title}" if loaded.declared else experiment.title
+    of_the_paper = loaded.declared is not None and number.isdigit()
+    return f"Figure {number}: {experiment.title}" if of_the_paper else experiment.title
 
 
 def _setting(experiment: TabularExperiment) -> str:
@@ -49,7 +76,7 @@ def _setting(experiment: TabularExperiment) -> str:
         f"Problem “{_name(experiment.problem_id)}”, "
         f"|A| {f'∈ {{{sizes}}}' if len(experiment.actions) > 1 else f'= {sizes}'}; "
         f"{seeds}, {experiment.steps:,} steps, {len(experiment.step_sizes)} step sizes"
-        f"{f'; protocol={experiment.protocol}' if of_the_paper else ''}."
+        f"{f'; {protocol(experiment.protocol)}' if of_the_paper else ''}."
     )
 
 
@@ -85,12 +112,14 @@ def _verdicts(loaded: Loaded) -> Raw | None:
     """What the paper says of the figure, and whether it holds here."""
     if not loaded.findings:
         return None
-    items = []
-    for finding in loaded.findings:
-        verdict = "holds" if finding.holds else "does not hold"
-        mark = el("strong", verdict, class_="yes" if finding.holds else "no")
-        items.append(el("li", mark, f" {finding.claim}. ", el("span", finding.evidence + ".")))
-    return el("div", el("h4", "What the paper says of it"), el("ul", items, class_="verdicts"))
+    items = [
+        el(
+            "li",
+            details(join([mark(HOLDS if f.holds else FAILS), " ", f.claim]), evidence(f.evidence)),
+        )
+        for f in loaded.findings
+    ]
+    return el("div", el("h4", "What the paper says of it"), el("ul", items, class_="claims"))
 
 
 def _numbers(loaded: Loaded) -> Raw:
@@ -128,35 +157,20 @@ def _numbers(loaded: Loaded) -> Raw:
     return details("Numbers and their files", table(headings, rows, caption=caption, numeric=2))
 
 
-def _facts(loaded: Loaded, name: str) -> tuple[Fact, ...]:
-    """What was run and what agrees, for the summary of the page."""
+def _origins(loaded: Loaded) -> tuple[Origin, ...]:
     scale = ", at the paper’s scale" if loaded.known else ", not at the paper’s scale"
     runs = sum(
         curves.diverged_at.size for by in loaded.results.curves.values() for curves in by.values()
     )
     what = f"{heading(loaded)}: {runs:,} runs{scale if loaded.declared else ''}"
-    run = Fact("run", what, name, str(loaded.folder))
-    if not loaded.findings:
-        return (run,)
-    held = sum(finding.holds for finding in loaded.findings)
-    total = len(loaded.findings)
-    kind = "agrees" if held == total else "differs"
-    figure = heading(loaded).partition(":")[0]
-    return run, Fact(kind, f"{figure}: {held} of {total} statements of the paper hold", name)
+    return (Origin(what, str(loaded.folder)),)
 
 
-def show_log(path: Path) -> Part:
+def log_origin(path: Path) -> Origin:
     """What the log of the last ``qduet reproduce`` says: how long, and on what machine."""
     log = read_json(path)
     with as_input_error(path):
-        return Part(Raw(""), {}, {}, tuple(_log_facts(path, log)))
-
-
-def _log_facts(path: Path, log: dict[str, Any]) -> list[Fact]:
-    facts = []
-    if "seconds" in log:
+        known = [f"{k} {log[k]}" for k in ("device", "qduet", "jax", "python") if log.get(k)]
+        time = f"{log['seconds']:.1f} s" if "seconds" in log else ""
         what = f"The last qduet reproduce, {len(log.get('figures', ()))} figures"
-        facts.append(Fact("time", f"{what}: {log['seconds']:.1f} s", None, str(path)))
-    known = [f"{key} {log[key]}" for key in ("device", "qduet", "jax", "python") if log.get(key)]
-    facts.append(Fact("where", f"Tabular experiments: {', '.join(known)}", None, str(path)))
-    return facts
+    return Origin(what, str(path), ", ".join(known), time)

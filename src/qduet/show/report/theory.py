@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from qduet.core.reading import as_input_error, read_json
-from qduet.paper.claims import CORRECTED, HOLDS, theory_claims
+from qduet.paper.claims import CORRECTED, FAILS, HOLDS, theory_claims
 from qduet.show.chart import read
 from qduet.show.charts import figure2
 from qduet.show.charts.theory import ALT, TITLES
 from qduet.show.figures import draw_figure2, rendered
-from qduet.show.report.html import code, el, table
-from qduet.show.report.parts import Fact, Part, chart_data, figure, item, source
+from qduet.show.report.certificate import mark
+from qduet.show.report.html import code, details, el, table
+from qduet.show.report.parts import Origin, Part, chart_data, figure, source
 
 
 def show_claims(path: Path, name: str) -> Part:
@@ -28,13 +29,13 @@ def _claims(path: Path, document: dict[str, Any], name: str) -> Part:
         says = claim.get("paper")
         verdict = CORRECTED if says else HOLDS
         if not claim["holds"]:
-            verdict = f"FAILS on {claim['failures']}"
+            verdict = f"{FAILS} on {claim['failures']}"
         text = f"{claim['statement']} (the paper: {says})" if says else claim["statement"]
         rows.append(
             [
                 claim["where"],
                 el("span", text, el("br"), code(claim["claim"])),
-                el("strong", verdict, class_="yes" if claim["holds"] else "no"),
+                mark(verdict),
                 f"{claim['problems']:,}",
                 f"{claim['worst']['error']:.1e}",
                 _margin(claim["margin"]),
@@ -45,27 +46,23 @@ def _claims(path: Path, document: dict[str, Any], name: str) -> Part:
     own = sum(claim["where"] == "ours" for claim in document["claims"])
     verdict = f"{failed} of {total} claims fail" if failed else f"Every one of {total} claims holds"
     verdict += f" ({total - own} of the paper, {own} of ours)" if own else ""
-    corrected = [c for c in document["claims"] if c.get("paper") and c["holds"]]
+    mended = [
+        f"{c['where']}: {c['statement']}. The paper: {c['paper']}."
+        for c in document["claims"]
+        if c.get("paper") and c["holds"]
+    ]
     caption = "The margin is what rounding or the bound allows, divided by the worst error found."
     headings = ("paper", "claim", "verdict", "MDPs", "worst error", "margin")
-    html = item(
-        name,
-        "Each claim, checked",
-        el("p", f"{verdict} ({document['seconds']:.1f} s)."),
-        table(headings, rows, caption=caption, numeric=3),
-        source(path),
+    intro = el("ul", [el("li", line) for line in mended], class_="plain") if mended else None
+    numbers = details(
+        f"The {total} checks in numbers", table(headings, rows, caption=caption, numeric=3)
     )
     on = max((claim["problems"] for claim in document["claims"]), default=0)
-    facts = (
-        Fact("run", f"Theory: {total} claims, on up to {on:,} MDPs each", name, str(path)),
-        Fact("time", f"Theory: {document['seconds']:.1f} s", name, str(path)),
-        Fact("differs" if failed else "agrees", f"Theory: {verdict[0].lower()}{verdict[1:]}", name),
-        *(
-            Fact("corrected", f"{c['where']}: {c['statement']}; the paper: {c['paper']}", name)
-            for c in corrected
-        ),
-    )
-    return Part(html, {}, {name: {**document, "source": str(path)}}, facts)
+    what = f"Theory: {total} claims, on up to {on:,} MDPs each"
+    origin = Origin(what, str(path), "", f"{document['seconds']:.1f} s")
+    data = {name: {**document, "source": str(path)}}
+    rest, found = [numbers, source(path)], (f"{verdict}.",)
+    return Part(name, "Each claim, checked", intro, None, rest, {}, data, (origin,), found)
 
 
 def _margin(value: Any) -> str:
@@ -79,8 +76,8 @@ def _margin(value: Any) -> str:
 def show_chart(path: Path, name: str) -> Part:
     """A chart that `qduet theory --out` or `qduet reproduce` wrote beside its picture."""
     chart = read(path, title=TITLES[path.stem], alt=ALT[path.stem])
-    html = item(name, chart.title, figure(name, chart), source(path))
-    return Part(html, {name: chart_data(chart)}, {})
+    drawn = figure(name, chart)
+    return Part(name, chart.title, None, drawn, source(path), {name: chart_data(chart)})
 
 
 def show_figure2(name: str) -> Part:
@@ -89,6 +86,7 @@ def show_figure2(name: str) -> Part:
     svg = base64.b64encode(rendered(draw_figure2(norms))["svg"]).decode()
     picture = el("img", src=f"data:image/svg+xml;base64,{svg}", alt=figure2.in_words(norms))
     wide = el("div", picture, class_="scroll", tabindex="0", role="region", aria_label="Figure 2")
-    html = item(name, figure2.TITLE, el("figure", wide, el("figcaption", figure2.ALT)))
+    drawn = el("figure", wide, el("figcaption", figure2.ALT))
     stated = {rule: {f"{a}→{b}": x for (a, b), x in by.items()} for rule, by in norms.items()}
-    return Part(html, {}, {name: {"norms": stated, "discount": figure2.DISCOUNT}})
+    data = {name: {"norms": stated, "discount": figure2.DISCOUNT}}
+    return Part(name, figure2.TITLE, None, None, drawn, {}, data)

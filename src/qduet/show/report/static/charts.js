@@ -13,7 +13,7 @@ class Chart {
     for (const select of spec.selects) this.state.chosen[select.id] = select.initial;
     this.panels = spec.panels.map((panel, i) => new Panel(this, panel, i));
     this.status = html("div", { class: "unseen", role: "status" });
-    const grid = html("div", { class: `panels of-${Math.min(3, this.panels.length)}` });
+    const grid = html("div", { class: `panels of-${{ 1: 1, 2: 2, 5: 5 }[this.panels.length] ?? 3}` });
     grid.append(...this.panels.map((panel) => panel.root));
     this.values = html("details", { class: "values" }, html("summary", {}, "Values of these panels as a table"));
     this.values.addEventListener("toggle", () => this.tabulate());
@@ -54,7 +54,7 @@ class Chart {
     const extra = html("fieldset", { class: "views" }, html("legend", { class: "unseen" }, "View"));
     if (this.series.some((s) => s.kind === PUBLISHED))
       extra.append(this.toggle(PUBLISHED, true, (on) => (this.state.published = on)));
-    if (this.series.some((s) => s.seeds)) extra.append(this.toggle("every seed", false, (on) => (this.state.seeds = on)));
+    if (this.series.some((s) => s.seeds?.length >= FEW_SEEDS)) extra.append(this.toggle("every seed", false, (on) => (this.state.seeds = on)));
     if (this.spec.panels.every((panel) => !panel.equal && !panel.y.log))
       extra.append(this.toggle("log scale", false, (on) => (this.state.log = on)));
     if (extra.children.length > 1) bar.append(extra);

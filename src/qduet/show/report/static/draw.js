@@ -6,6 +6,7 @@
 
 const NS = "http://www.w3.org/2000/svg";
 const MOST_PERCENT = 200; // errors above it come from runs that diverge
+const FEW_SEEDS = 5; // fewer are drawn as seeds, not as an interval
 const MARGIN = { left: 46, right: 12, top: 10, bottom: 43 };
 
 function fill(node, attributes, children) {

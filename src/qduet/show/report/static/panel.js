@@ -44,10 +44,16 @@ class Panel extends Picture {
     this.chart.say([...this.tip.children].map((row) => row.textContent).join("; "));
   }
 
+  // A place on the axis of x: its name, or the number.
+  name(x) {
+    const { names, ticks } = this.spec.x;
+    return names ? names[ticks.indexOf(x)] : x.toLocaleString("en-GB", { maximumSignificantDigits: 4 });
+  }
+
   read(x, py) {
     this.at = x;
     const percent = this.spec.y.percent ? " %" : "";
-    const at = `${this.label("x")}: ${x.toLocaleString("en-GB", { maximumSignificantDigits: 4 })}`;
+    const at = `${this.label("x")}: ${this.name(x)}`;
     const rows = [html("div", { class: "where" }, at)];
     const marks = [];
     for (const s of this.visible()) {
@@ -89,10 +95,9 @@ class Panel extends Picture {
   }
 
   nearest(x, py) {
-    if (!this.chart.state.seeds) return null;
     let found = null;
     for (const s of this.visible()) {
-      if (!s.seeds) continue;
+      if (!this.bySeed(s)) continue;
       const xs = s.seed_x || s.x;
       const i = xs.reduce((a, v, j) => (Math.abs(v - x) < Math.abs(xs[a] - x) ? j : a), 0);
       s.seeds.forEach((seed, k) => {
@@ -124,7 +129,7 @@ class Panel extends Picture {
     const percent = this.spec.y.percent ? " %" : "";
     const head = [this.label("x"), ...lines.map((s) => this.chart.style(s).label)];
     const rows = stops.map((x) => [
-      x.toLocaleString("en-GB", { maximumSignificantDigits: 4 }),
+      this.name(x),
       ...lines.map((s) => (s.x.includes(x) ? this.value(s, s.x.indexOf(x), percent) : "")),
     ]);
     const cells = (tag, texts) => texts.map((text) => html(tag, tag === "th" ? { scope: "col" } : {}, text));

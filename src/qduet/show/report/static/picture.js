@@ -34,13 +34,9 @@ class Picture {
     return this.spec[which].label || this.chart.first();
   }
 
-  // The ends of a band, no further out than any seed: those of few seeds would dwarf the lines.
-  band(s) {
-    if (!s.low || !s.seeds) return [s.low || [], s.high || []];
-    const known = s.seeds.flat().filter((v) => v !== null);
-    const [least, most] = [Math.min(...known), Math.max(...known)];
-    const within = (v) => (v === null ? v : Math.min(most, Math.max(least, v)));
-    return [s.low.map(within), s.high.map(within)];
+  // Few seeds are drawn one by one: their interval would fill the panel.
+  bySeed(s) {
+    return s.seeds && (this.chart.state.seeds || s.seeds.length < FEW_SEEDS);
   }
 
   scales(lines, width, height) {
@@ -48,7 +44,7 @@ class Picture {
     const log = this.chart.state.log || Boolean(y.log);
     const numbers = (values) => values.filter((v) => v !== null && Number.isFinite(v));
     const xs = x.ticks || numbers(lines.flatMap((s) => s.x)).filter((v) => !x.log || v > 0);
-    const own = (s) => (this.chart.state.seeds && s.seeds ? [s.y, ...s.seeds] : [s.y, ...this.band(s)]);
+    const own = (s) => [s.y, ...(this.bySeed(s) ? s.seeds : [s.low || [], s.high || []])];
     let ys = numbers(lines.flatMap((s) => own(s).flat()));
     // Where all is decided near the top, the beginning of the lines is left out.
     const later = numbers(lines.flatMap((s) => own(s).flatMap((values) => values.slice(1))));
@@ -77,12 +73,12 @@ class Picture {
   }
 
   draw(wanted = null) {
-    const width = Math.max(240, wanted ?? (this.root.clientWidth || 320));
+    const width = Math.max(150, wanted ?? (this.root.clientWidth || 320));
     const height = this.height(width);
     const lines = this.visible();
     this.scales(lines, width, height);
     this.size = { width, height };
-    this.unit.textContent = this.label("y");
+    this.unit.textContent = this.spec.y.label; // else the choice above says it
     const drawing = svg("svg", { viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" });
     drawing.append(this.axes(width, height));
     const inner = svg("g", { "clip-path": `url(#${this.clip})` });
@@ -112,7 +108,7 @@ class Picture {
   }
 
   height(width) {
-    if (!this.spec.equal) return Math.round(Math.min(330, Math.max(230, width * 0.72)));
+    if (!this.spec.equal) return Math.round(Math.min(330, Math.max(width < 260 ? 170 : 230, width * 0.72)));
     const { x, y } = this.spec; // one unit is as long upwards as it is sidewards
     const inner = width - MARGIN.left - MARGIN.right;
     return Math.round((inner * (y.max - y.min)) / (x.max - x.min)) + MARGIN.top + MARGIN.bottom;
@@ -128,19 +124,32 @@ class Picture {
       g.append(svg("line", { x1: left, x2: right, y1: y, y2: y, class: "grid" }));
       g.append(svg("text", { x: left - 6, y: y + 4, "text-anchor": "end" }, short(v, this.y.high) + percent));
     }
-    for (const v of this.spec.x.ticks || ticks(this.x, width < 330 ? 4 : 5)) {
+    const { names = [], ticks: given } = this.spec.x;
+    const named = new Set(this.uncrowded(names, given));
+    (given || ticks(this.x, width < 260 ? 3 : width < 330 ? 4 : 5)).forEach((v, i) => {
       const x = this.x.at(v);
       g.append(svg("line", { x1: x, x2: x, y1: bottom, y2: bottom + 4, class: "tick" }));
-      g.append(svg("text", { x, y: bottom + 18, "text-anchor": "middle" }, short(v, this.x.high)));
-    }
+      if (names.length && !named.has(i)) return;
+      g.append(svg("text", { x, y: bottom + 18, "text-anchor": "middle" }, names[i] ?? short(v, this.x.high)));
+    });
     g.append(svg("line", { x1: left, x2: right, y1: bottom, y2: bottom, class: "base" }));
     const caption = { x: (left + right) / 2, y: height - 6, "text-anchor": "middle", class: "name" };
     g.append(svg("text", caption, this.label("x")));
-    if (this.y.low < 0 && !this.y.log) {
+    if (this.y.low < 0 && this.y.high > 0 && !this.y.log) {
       const zero = this.y.at(0);
-      g.append(svg("line", { x1: left, x2: right, y1: zero, y2: zero, class: "tick" }));
+      g.append(svg("line", { x1: left, x2: right, y1: zero, y2: zero, class: "zero-line" }));
     }
     return g;
+  }
+
+  // Which names of ticks have room beside each other; short ones first.
+  uncrowded(names, places) {
+    const kept = [];
+    const half = (i) => 3.6 * names[i].length + 2;
+    const far = (i, j) => Math.abs(this.x.at(places[i]) - this.x.at(places[j]));
+    for (const i of [...names.keys()].sort((a, b) => names[a].length - names[b].length))
+      if (kept.every((j) => far(i, j) > half(i) + half(j))) kept.push(i);
+    return kept;
   }
 
   path(xs, ys) {
@@ -170,8 +179,7 @@ class Picture {
   line(s, row) {
     const style = this.chart.style(s);
     const g = svg("g", { class: `series ${s.kind || ""}`, style: style.css });
-    const perSeed = this.chart.state.seeds && s.seeds;
-    if (perSeed) {
+    if (this.bySeed(s)) {
       const xs = s.seed_x || s.x;
       for (const seed of s.seeds) g.append(svg("path", { d: this.path(xs, seed), class: "seed" }));
     } else if (s.low) {
