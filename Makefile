@@ -5,11 +5,10 @@ BIN := $(VENV)/bin
 INPUTS := pyproject.toml constraints.txt
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-RECORDING ?= results/recordings/breakout-rdq-0-episode0.json
 FRESH := MinAtar/Breakout-v1 --seeds 3 --steps 10_000 --evaluate-every 2_000 --episodes 30
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce quick test check format bench soak torture docs gallery clean
+.PHONY: help reproduce quick test check format bench soak torture docs site clean
 
 help:
 	@echo "make reproduce   set up, compute and draw everything into out/, write out/report.html"
@@ -20,7 +19,7 @@ help:
 	@echo "make soak        compare a million steps of each MinAtar game with the original"
 	@echo "make torture     kill, damage, fill and crowd for an hour; figures in docs/reliability.md"
 	@echo "make docs        write the tables and pictures of the documentation anew, from results/"
-	@echo "make gallery     take the README's pictures of out/report.html anew"
+	@echo "make site        build the documentation into site/, tutorials executed; no network"
 	@echo "make clean       remove .venv and caches (results stay)"
 
 $(VENV)/.made:
@@ -77,8 +76,9 @@ torture: $(VENV)/.installed-dev
 docs: $(VENV)/.installed
 	@PYTHONPATH=tools $(BIN)/python -m docs_tables
 
-gallery: $(VENV)/.installed-dev
-	@$(BIN)/python tools/gallery.py out/report.html docs/images $(RECORDING)
+site: $(VENV)/.installed-dev
+	@NO_MKDOCS_2_WARNING=1 PYTHONPATH=tools $(BIN)/python -m mkdocs build --strict
+	@echo "site/index.html"
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis

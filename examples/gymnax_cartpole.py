@@ -3,7 +3,7 @@
     python examples/gymnax_cartpole.py out-cartpole
 
 Any id of gymnax with a finite set of actions works (``gymnax/Acrobot-v1``); the network follows the
-observation. It needs gymnax: ``pip install -e '.[gymnax]'``. The same in the shell:
+observation. It needs gymnax: ``pip install gymnax``. The same in the shell:
 
     qduet train rdq double_dqn gymnax/CartPole-v1 --seeds 2 --steps 200_000 --epsilon-decay 50_000 …
 """

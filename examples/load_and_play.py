@@ -4,7 +4,7 @@
 
 `qduet train` and `qduet.jobs.train` write such files, whose metadata name the game and the agent.
 Nothing of qduet's networks is used here: `values` of what `qduet.jobs.load_weights` gives would do
-the same in JAX. It needs Gymnasium: ``pip install -e '.[gym]'``.
+the same in JAX. It needs Gymnasium: ``pip install gymnasium``.
 """
 
 import json

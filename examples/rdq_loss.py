@@ -15,7 +15,8 @@ import numpy as np
 import optax
 
 from qduet.losses import additive_readout, rdq_loss
-from qduet.tabular.mdp import garnet, optimum
+from qduet.tabular.mdp import garnet
+from qduet.tabular.values import optimum
 
 STATES, ACTIONS, UNITS = 12, 4, 64
 DISCOUNT = 0.9

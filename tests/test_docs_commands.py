@@ -10,13 +10,17 @@ from examples_by_path import ROOT
 
 from qduet import cli
 
-PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "docs").rglob("*.py")]
 
 
 def commands(page):
     """The command lines in the fenced blocks of a page, without their comments."""
-    blocks = re.findall(r"^```\w*\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
-    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    text = page.read_text("utf-8")
+    if page.suffix == ".py":  # a tutorial, whose text is in comments
+        text = re.sub(r"^# ?", "", text, flags=re.MULTILINE)
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    shell = (block for kind, block in blocks if kind != "console")  # test_docs_code.py runs those
+    lines = "".join(shell).replace("\\\n", " ").splitlines()
     return [shlex.split(line, comments=True) for line in lines if line.startswith("qduet ")]
 
 
