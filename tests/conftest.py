@@ -10,16 +10,16 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_platforms", "cpu")
 
 SLOW = """
-test_acting test_bench_deep test_bench_tabular test_cli test_cli_compare test_cli_hostile
+test_acting test_bench_deep test_bench_tabular test_cards test_cli test_cli_compare test_cli_hostile
 test_cli_theory test_cluster_simulation test_command_lines test_conformance test_damaged_files
 test_devices test_docs_commands test_docs_tables test_engines test_environments test_evaluation
 test_examples test_figure6 test_figure_numbers test_figures test_games test_groups test_gym
 test_gymnax_interface test_hostile_files test_incomplete_directories test_job_directories
 test_kernels test_limits test_networks test_odd_arguments test_one_sided test_own_game test_parity
-test_plain_and_fused test_play test_player test_probes test_program test_python_misuse
-test_recording test_report test_report_page test_results_page test_resuming test_running
-test_running_own_mdp test_scalars test_streams test_sweeps test_theory_claims test_torture
-test_trainer test_training test_validation test_watch test_xla
+test_plain_and_fused test_play test_player test_pretrained test_probes test_program
+test_python_misuse test_recording test_report test_report_page test_results_page test_resuming
+test_running test_running_own_mdp test_scalars test_streams test_sweeps test_theory_claims
+test_torture test_trainer test_training test_validation test_watch test_wheel test_xla
 """
 """Files that `make quick` leaves out: they train, compile much, or start processes and browsers."""
 

@@ -1,11 +1,13 @@
 """Directories of runs that lack a column, or that cannot be read."""
 
 import hashlib
+import os
 from pathlib import Path
 
 import numpy as np
 import planted
 import pytest
+from pages import read
 
 from qduet.results import runs
 
@@ -45,3 +47,19 @@ def test_a_directory_that_cannot_be_read_is_not_passed_over(directory, refused, 
 
     monkeypatch.setattr(Path, "exists", deny)
     refused(["compare", str(directory.parent)], "closed")
+
+
+def test_a_directory_that_cannot_be_listed_is_named_on_the_page(directory, monkeypatch):
+    """At 9c7af6e the page said nothing of it."""
+    closed = directory.parent / "closed"
+    closed.mkdir()
+    scandir = os.scandir
+
+    def deny(path):
+        if Path(path) == closed:
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", deny)
+    (problem,) = read([directory.parent])[0].problems
+    assert str(closed) in problem

@@ -37,7 +37,7 @@ class Part(NamedTuple):
 
 
 PARTS = {
-    "kills": Part("train, reproduce, report and sweep killed and run again", kills.case, 460),
+    "kills": Part("train, reproduce, report and sweep killed and run again", kills.case, 320),
     "readings": Part(
         "damaged files, read by each command", readings.case, 1_000 * len(readings.KINDS)
     ),

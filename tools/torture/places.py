@@ -19,6 +19,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from qduet.jobs import resuming
 from torture import damage, kills, readings
 from torture.child import Plan
 from torture.laboratory import (
@@ -177,7 +178,7 @@ def odd_file(lab: Laboratory, generator: random.Random) -> list[Fault]:
     arguments = generator.choice(kind.commands)
     if generator.random() < 0.1:
         path, arguments = (
-            Path("stopped/checkpoint/lock"),
+            Path("stopped") / resuming.LOCK,
             generator.choice([readings.SAME, readings.TAKEN]),
         )
     room = readings.room_for(lab, path, arguments)
