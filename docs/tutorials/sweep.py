@@ -2,9 +2,9 @@
 # # A sweep on a cluster
 #
 # Several agents, a grid of settings, many seeds: a *plan* in one file, run on this machine or on a
-# Ray cluster by the same command. This page runs a small one on a cluster of one machine, that Ray
-# starts by itself. On a real cluster only `--out` (a directory that all nodes see) and `--address`
-# differ. It needs `pip install 'qduet[cluster,gymnax]'`.
+# Ray cluster by the same command. This page runs a small one on a cluster of this machine alone,
+# which `--address local` starts. On a real cluster only `--out` (a directory that all nodes see)
+# and `--address` differ. It needs `pip install 'qduet[cluster,gymnax]'`.
 #
 # ## The plan
 #
@@ -50,7 +50,7 @@ _ = Path("plan.toml").write_text(plan)
 # any of it at any moment, and the same command continues and ends with the same bytes.
 
 # %% language="bash"
-# qduet sweep plan.toml --out out --engine ray
+# qduet sweep plan.toml --out out --engine ray --address local
 
 # %% [markdown]
 # From another terminal, or another machine that sees the directory:

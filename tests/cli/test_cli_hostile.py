@@ -157,8 +157,8 @@ def test_json_nested_without_end_is_refused(refused, tmp_path):
     (tmp_path / "evaluations.csv").write_text("")
     (tmp_path / "theory.json").write_text(NESTED)
     page = tmp_path / "page.html"
-    assert main(["report", str(tmp_path), "-o", str(page)]) == 0
-    assert page.exists()
+    refused(["report", str(tmp_path), "-o", str(page)], "nothing could be read")
+    assert not page.exists()
 
 
 def test_a_name_in_a_problem_is_text(tmp_path, capsys):

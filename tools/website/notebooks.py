@@ -19,13 +19,13 @@ import copy
 import hashlib
 import os
 import re
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import nbformat
-from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
@@ -60,19 +60,24 @@ def parse(text: str) -> NotebookNode:
 
 
 def execute(path: Path) -> NotebookNode:
-    """The notebook of the file at `path`, executed in an empty directory."""
-    notebook = parse(path.read_text(encoding="utf-8"))
+    """The notebook of the file at `path`, executed in an empty directory.
+
+    A process of its own does it: nbclient leaves its event loop and sockets open.
+    """
     with tempfile.TemporaryDirectory() as directory:
         environment = os.environ | {
             "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"])),
             "PYTHONPATH": os.pathsep.join((str(SOURCES.parent), os.environ.get("PYTHONPATH", ""))),
             "COLUMNS": "100",
         }
-        client = NotebookClient(
-            notebook, timeout=SECONDS, resources={"metadata": {"path": directory}}
-        )
-        client.execute(env=environment)
-    return notebook
+        file = Path(directory) / f"{path.stem}.ipynb"
+        nbformat.write(parse(path.read_text(encoding="utf-8")), file)
+        words = [sys.executable, "-c", "from nbclient.cli import main; main()", "--inplace"]
+        words += [f"--timeout={SECONDS}", str(file)]
+        ended = subprocess.run(words, env=environment, capture_output=True, text=True)
+        if ended.returncode:
+            raise RuntimeError(f"{path} failed: {ended.stderr}")
+        return nbformat.read(file, as_version=4)
 
 
 def executed(path: Path, cache: Path) -> NotebookNode:

@@ -51,7 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--gpus-per-task", type=real(0, 64, open_below=True), default=1.0, metavar="N", help=share)
     again = "starts of a job whose process was killed, or whose machine was lost (default 3)"
     add("--retries", type=whole(0, 1000), default=3, metavar="N", help=again)
-    add("--address", metavar="HOST:PORT", help="of the Ray cluster (default: the one that runs)")
+    add(
+        "--address",
+        metavar="HOST:PORT",
+        help="of the Ray cluster, or local for a new one (default: the one that runs)",
+    )
     minutes = "time between checkpoints, which a lost machine costs at most (default 5)"
     positive = real(0, float("inf"))
     add("--checkpoint-minutes", type=positive, default=5.0, metavar="M", help=minutes)

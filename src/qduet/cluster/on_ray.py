@@ -31,7 +31,10 @@ LEAVE = 120.0
 
 
 def connect(options: Options) -> Any:
-    """Ray, connected to a cluster: the one at `address`, or one that runs here, or a new one."""
+    """Ray, connected to a cluster: the one at `address`, or one that runs here, or a new one.
+
+    The address ``local`` starts a new one even if another runs here.
+    """
     try:
         import ray
     except ImportError:
@@ -43,7 +46,7 @@ def connect(options: Options) -> Any:
                 address=options.address,
                 log_to_driver=False,
                 logging_level=logging.ERROR,
-                include_dashboard=None if options.address else False,
+                include_dashboard=False if options.address in (None, "local") else None,
             )
     except (ConnectionError, ValueError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:200]
