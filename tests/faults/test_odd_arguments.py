@@ -20,6 +20,31 @@ def test_two_dashes_are_no_value(arguments, option, refused):
     refused(arguments, f"{option}: needs a value")
 
 
+def test_an_empty_text_is_no_plan(refused):
+    refused(["sweep", ""], "PLAN or DIR is empty")
+    refused(["sweep", "status", ""], "PLAN or DIR is empty")
+
+
+def test_no_problem_is_as_small_as_that(refused):
+    refused(["bench", "--scaling", "--states", "2"], "--states must be 10 or more")
+
+
+@pytest.mark.parametrize("command", ["certify", "compare", "report"])
+def test_a_refusal_without_directories_is_one_line(command, refused, tmp_path, monkeypatch):
+    """What is shown by default is said only once it is shown."""
+    monkeypatch.chdir(tmp_path)
+    wrong = {"certify": ["--at", "5"], "compare": ["--at", "5"], "report": ["-o", "no/where.html"]}
+    (tmp_path / "no").touch()
+    refused([command, *wrong[command]], "no" if command == "report" else "--at 5")
+
+
+def test_a_report_of_the_whole_disk_is_refused(refused, tmp_path, monkeypatch):
+    monkeypatch.setattr("qduet.show.report.sources.MOST_FOLDERS", 3)
+    for name in "abc":
+        (tmp_path / name).mkdir()
+    refused(["report", str(tmp_path)], "holds more than 3 directories")
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [

@@ -158,6 +158,8 @@ def test_a_million_steps_say_nothing_of_ten(tmp_path, generator):
         ("theory/theory.json", "{}"),
         ("theory/theory.json", '{"claims": [{"where": "here"}]}'),
         ("figure1/summary.json", '{"findings": [{"x": 1}]}'),
+        ("theory/theory.json", '{"claims": [{"where": "here", "statement": {}}]}'),
+        ("figure1/summary.json", '{"findings": [{"claim": [], "evidence": "", "holds": true}]}'),
         ("figure1/summary.json", '{"findings": 7}'),
         ("figure1/summary.json", "[]"),
         ("figure1/summary.json", "{"),

@@ -13,6 +13,7 @@ Q(S', 0) to Q(S, A).
 
 import argparse
 import functools
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -79,6 +80,8 @@ def measure(args: argparse.Namespace) -> Iterator[Reading]:
     """Each rule on each problem."""
     if jax.default_backend() != "cpu":
         raise InputError("--scaling times the CPU; set JAX_PLATFORMS=cpu")
+    if args.states < math.prod(MAZES[0]):
+        raise InputError(f"--states must be {math.prod(MAZES[0])} or more; it is {args.states}")
     if args.figure is not None and not args.figure.endswith(".png"):
         raise InputError(f"--figure must name a .png file; it is {args.figure}")
     readings = []

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from qduet.cli.options import add_json, nonempty_path, print_json, whole, with_shipped_results
+from qduet.cli.options import add_json, nonempty_path, print_json, shipped_figure6, tell_default, whole
 from qduet.core.errors import InputError
 from qduet.core.files import write_atomically
 from qduet.paper.certificate import as_document, certify
@@ -58,8 +58,10 @@ def run(args: argparse.Namespace) -> int:
     if args.reproduced is not None and not args.reproduced.is_dir():
         raise InputError(f"--reproduced {args.reproduced}: there is no such directory")
     reproduced = args.reproduced or (Path("out") if Path("out").is_dir() else None)
-    directories = args.directories or with_shipped_results("certify", part="figure6")
+    directories = args.directories or shipped_figure6()
     certificate = certify(directories, step=args.at, reproduced=reproduced)
+    if not args.directories:
+        tell_default("certify", directories)
     if args.markdown is not None:
         write_atomically(args.markdown, markdown(certificate).encode())
     if args.json:

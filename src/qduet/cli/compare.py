@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from qduet import stats
-from qduet.cli.options import add_json, nonempty_path, print_json, whole, with_shipped_results
+from qduet.cli.options import add_json, nonempty_path, print_json, shipped_figure6, tell_default, whole
 from qduet.core.files import check_writable
 from qduet.core.tables import Table
 from qduet.results import published
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compares, draws and prints."""
     resampling = Resampling(args.seed, args.resamples)
-    directories = args.directories or with_shipped_results("compare", part="figure6")
+    directories = args.directories or shipped_figure6()
     summary = compare(
         *map(str, directories),
         metric=args.metric,
@@ -65,6 +65,8 @@ def run(args: argparse.Namespace) -> int:
         baseline=args.baseline,
         resampling=resampling,
     )
+    if not args.directories:
+        tell_default("compare", directories)
     if args.figures:
         from qduet.show.charts.comparison import comparison_charts
         from qduet.show.figures import draw, save

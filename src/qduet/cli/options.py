@@ -4,7 +4,7 @@ import argparse
 import contextlib
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -56,12 +56,15 @@ def nonempty_path(text: str) -> Path:
     return Path(text)
 
 
-def with_shipped_results(command: str, *own: Path, part: str = "") -> list[Path]:
-    """`own` directories and the results that come with qduet, or a `part` of those; says so."""
-    directories = [*own, shipped.directory("results") / part]
+def shipped_figure6() -> list[Path]:
+    """The runs that come with qduet, for a command that was given none."""
+    return [shipped.directory("results") / "figure6"]
+
+
+def tell_default(command: str, directories: Sequence[Path]) -> None:
+    """Says whose results a command has shown that was given no directory."""
     named = " and ".join(map(str, directories))
     print(f"qduet {command}: no DIR given: these are the results in {named}", file=sys.stderr)
-    return directories
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from qduet.cli.options import nonempty_path, with_shipped_results
+from qduet.cli.options import nonempty_path, tell_default
 from qduet.core import shipped
 from qduet.core.errors import InputError
 from qduet.core.files import write_atomically
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _default_directories() -> list[Path]:
     own = [path for path in map(Path, ("out", "results")) if path.is_dir()]
-    return own if Path("results") in own else with_shipped_results("report", *own)
+    return own if Path("results") in own else [*own, shipped.directory("results")]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -49,9 +49,12 @@ def run(args: argparse.Namespace) -> int:
 
     if args.out.is_dir():
         raise InputError(f"-o {args.out} is a directory; give the name of a file in it")
-    page = build(args.directories or _default_directories(), title=args.title)
+    directories = args.directories or _default_directories()
+    page = build(directories, title=args.title)
     content = shipped.with_short_paths(page.html).encode(errors="backslashreplace")
     write_atomically(args.out, content)
+    if not args.directories and Path("results") not in directories:
+        tell_default("report", directories)
     for problem in page.problems:
         print(f"qduet report: left out: {problem}", file=sys.stderr)
     print(f"{args.out.resolve()} ({len(content) / 1e6:.1f} MB, works from disk)")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from qduet.cli.forecast import show_plan
-from qduet.cli.options import add_json, add_out, nonempty_path, print_json, real, whole
+from qduet.cli.options import add_json, add_out, print_json, real, whole
 from qduet.cli.overview import Display, show_status
 from qduet.cluster import cutting, local, on_ray, status
 from qduet.cluster.collecting import collect
@@ -74,6 +74,8 @@ def _shard(text: str) -> tuple[int, int]:
 def run(args: argparse.Namespace) -> int:
     """Runs a sweep, or shows or collects one."""
     first, *rest = args.words
+    if "" in args.words:
+        raise InputError("PLAN or DIR is empty; give a path")
     if first in ("status", "collect") and len(rest) == 1:
         directory = Path(rest[0])
         return show_status(directory, args.json) if first == "status" else _collect(directory, args)
@@ -81,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"one PLAN is wanted, or status DIR, or collect DIR; not '{rest[0]}' too")
     if args.out is None and not args.dry_run:
         raise InputError("--out DIR is missing: where to put the jobs")
-    plan = read_plan(nonempty_path(first))
+    plan = read_plan(Path(first))
     options = Options(
         retries=args.retries,
         checkpoint_minutes=args.checkpoint_minutes,

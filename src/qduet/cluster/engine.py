@@ -33,6 +33,8 @@ class Outcome(NamedTuple):
             note = read_json(directory / status.FOLDER / f"{name}.json")
         log = directory / "logs" / f"{name}.log"
         told = str(note.get("reason", "")) if note.get("pid") == pid else ""
+        if not told and log.exists() and not log.stat().st_size:
+            told = f"exit code {code}, and not a word could be written: is the disk full?"
         return cls("failed", told or f"exit code {code}; see {log}")
 
 

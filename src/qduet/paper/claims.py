@@ -272,7 +272,7 @@ def _tabular(figure: str, about: str, document: Mapping[str, Any] | None) -> lis
         return [Claim(where, about, f"not run: qduet reproduce {figure}", "its text", NO_DATA)]
     return [
         Claim(where, f["claim"], f["evidence"], "its text", HOLDS if f["holds"] else FAILS)
-        for f in found
+        for f in map(_with_texts, found)
     ]
 
 
@@ -296,4 +296,14 @@ def _theory(document: Mapping[str, Any] | None) -> list[Claim]:
 
 def theory_claims(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The claims of a ``theory.json``; earlier versions called the diagram of Figure 2 Figure 1."""
-    return [{**c, "where": c["where"].replace("Fig 1", "Fig 2")} for c in document["claims"]]
+    return [
+        _with_texts({**c, "where": c["where"].replace("Fig 1", "Fig 2")}) for c in document["claims"]
+    ]
+
+
+def _with_texts(record: dict[str, Any]) -> dict[str, Any]:
+    """`record`, whose words are words; whatever else stands there is damage."""
+    for name in ("claim", "statement", "evidence", "paper"):
+        if not isinstance(record.get(name, ""), str) and (name, record[name]) != ("paper", None):
+            raise ValueError(f"'{name}' is not a text")
+    return record

@@ -22,6 +22,8 @@ LAST_RUN = "last-run.json"
 CHARTS = ("figure4.json", "rates.json", "ring.json")
 RECORDING = re.compile(r".+-episode\d+\.json")
 SKIPPED = ("checkpoint", "weights")
+MOST_FOLDERS = 20_000
+"""Among more, the user is asked where the results are."""
 
 
 @dataclasses.dataclass
@@ -69,6 +71,10 @@ def find(directories: Iterable[Path]) -> Found:
             if real not in seen:
                 _sort_in(found, Path(root), set(names))
             seen.add(real)
+            if len(seen) > MOST_FOLDERS:
+                raise InputError(
+                    f"{directory} holds more than {MOST_FOLDERS:,} directories; give those of results"
+                )
     return found
 
 
