@@ -3,7 +3,14 @@
 import argparse
 from pathlib import Path
 
-from qduet.cli.options import add_json, nonempty_path, print_json, shipped_figure6, tell_default, whole
+from qduet.cli.options import (
+    add_json,
+    nonempty_path,
+    print_json,
+    shipped_figure6,
+    tell_default,
+    whole,
+)
 from qduet.core.errors import InputError
 from qduet.core.files import write_atomically
 from qduet.paper.certificate import as_document, certify

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from qduet import stats
-from qduet.cli.options import add_json, nonempty_path, print_json, shipped_figure6, tell_default, whole
+from qduet.cli.options import (
+    add_json,
+    nonempty_path,
+    print_json,
+    shipped_figure6,
+    tell_default,
+    whole,
+)
 from qduet.core.files import check_writable
 from qduet.core.tables import Table
 from qduet.results import published

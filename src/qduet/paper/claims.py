@@ -297,7 +297,8 @@ def _theory(document: Mapping[str, Any] | None) -> list[Claim]:
 def theory_claims(document: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The claims of a ``theory.json``; earlier versions called the diagram of Figure 2 Figure 1."""
     return [
-        _with_texts({**c, "where": c["where"].replace("Fig 1", "Fig 2")}) for c in document["claims"]
+        _with_texts({**c, "where": c["where"].replace("Fig 1", "Fig 2")})
+        for c in document["claims"]
     ]
 
 

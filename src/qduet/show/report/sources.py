@@ -72,9 +72,8 @@ def find(directories: Iterable[Path]) -> Found:
                 _sort_in(found, Path(root), set(names))
             seen.add(real)
             if len(seen) > MOST_FOLDERS:
-                raise InputError(
-                    f"{directory} holds more than {MOST_FOLDERS:,} directories; give those of results"
-                )
+                many = f"{directory} holds more than {MOST_FOLDERS:,} directories"
+                raise InputError(f"{many}; give those of results")
     return found
 
 
