@@ -237,10 +237,7 @@ def test_the_names_of_the_papers_figures_are_taken(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_values_that_are_exact_from_the_start_are_refused_before_anything_runs(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setattr("qduet.tabular.sweeps.run_trials", lambda *a: pytest.fail("ran"))
+def test_values_that_are_exact_from_the_start_are_refused_and_nothing_is_kept(tmp_path):
     with pytest.raises(InputError, match="initial values of q_learning are already exact"):
         run(declare(lake(reward=np.zeros((5, 3)))), tmp_path / "out")
     assert list(tmp_path.iterdir()) == []

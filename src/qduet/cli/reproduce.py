@@ -4,7 +4,7 @@ import argparse
 import dataclasses
 import sys
 import time
-from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from qduet.cli.options import add_out, nonempty_path
@@ -24,6 +24,7 @@ from qduet.show.charts.tabular import tabular_chart
 from qduet.show.charts.theory import figure4_chart
 from qduet.show.figures import draw, draw_figure2, save
 from qduet.tabular.experiments import PROTOCOLS, TabularExperiment
+from qduet.tabular.running import Results
 from qduet.tabular.running import run as run_experiment
 from qduet.tabular.summary import Summary, first_rule, summarise_all, table
 
@@ -88,12 +89,7 @@ def run(args: argparse.Namespace) -> int:
     settings = {"protocol": args.protocol, "tabular_scale": scale, "versions": versions()}
     check_settings(args.out / "settings.json", settings)
     started = time.perf_counter()
-    found: list[Finding] = []
-    with progress(sum(figure.updates for figure in chosen), "updates") as advance:
-        for figure in chosen:
-            found += _reproduce(figure, args.out, advance, judged=scale == "full")
-            if not sys.stderr.isatty():
-                print(f"{figure.figure} done", file=sys.stderr, flush=True)
+    found = _reproduce(chosen, args.out, judged=scale == "full")
     if "figure2" in names:
         save(draw_figure2(figure2_norms()), args.out / "figure2")
     if "figure4" in names:
@@ -126,23 +122,35 @@ def _deep_runs(directory: Path | None) -> list[Runs]:
     return admit([directory or shipped.directory("results") / MINATAR])
 
 
-def _reproduce(
-    figure: TabularExperiment, out: Path, advance: Callable[[str, int], None], *, judged: bool
-) -> list[Finding]:
-    """Computes, summarises and draws one figure; if `judged`, tests what the paper says of it.
+def _reproduce(chosen: list[TabularExperiment], out: Path, *, judged: bool) -> list[Finding]:
+    """Computes the figures in turn; each is summarised and drawn while the next is computed."""
+    artist = ThreadPoolExecutor(1)
+    try:
+        with progress(sum(figure.updates for figure in chosen), "updates") as advance:
+            drawn = []
+            for figure in chosen:
+                told = lambda n, updates, name=figure.figure: advance(f"{name}, |A| = {n}", updates)
+                results = run_experiment(figure, out, on_progress=told)
+                drawn.append(artist.submit(_show, results, out, judged=judged))
+        return [finding for each in drawn for finding in each.result()]
+    finally:
+        artist.shutdown(cancel_futures=True)
+
+
+def _show(results: Results, out: Path, *, judged: bool) -> list[Finding]:
+    """Summarises and draws a figure; if `judged`, tests what the paper says of it.
 
     A smoke run has too few seeds and steps to be judged.
     """
-    results = run_experiment(
-        figure, out, on_progress=lambda n, updates: advance(f"{figure.figure}, |A| = {n}", updates)
-    )
-    summary = summarise_all(results)
+    figure, summary = results.experiment, summarise_all(results)
     found = findings(results, summary) if judged else []
     folder = out / figure.figure
     document = {"experiment": figure.settings(), "table": table(summary), "findings": found}
     write_json(folder / "summary.json", document)
     write_atomically(folder / "summary.md", _markdown(figure, summary, found).encode())
     save(draw(tabular_chart(results, summary)), out / figure.figure)
+    if not sys.stderr.isatty():
+        print(f"{figure.figure} done", file=sys.stderr, flush=True)
     return found
 
 

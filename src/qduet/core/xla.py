@@ -1,4 +1,4 @@
-"""Hints to XLA's CPU compiler, which make small loops fast and change no result.
+"""Hints to XLA's CPU compiler, which make small loops fast, and their compilation short.
 
 By default that compiler runs each operation of a loop body as a task of its own, which costs many
 times the arithmetic of one table update. It also fuses a value into each of its users, so that it
@@ -7,12 +7,31 @@ copies whole tables when two are updated from one TD error. It does neither insi
 code.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.experimental.xla_metadata import set_xla_metadata
+
+
+@functools.cache
+def small_loops() -> dict[str, Any]:
+    """Compiler options for loops over small tables: ``jax.jit(f, compiler_options=small_loops())``.
+
+    With fewer optimisations, the CPU compiler takes half the time for such a program, and the
+    program itself is a little faster. It rounds differently in the last bit. Other backends, and
+    versions of XLA that do not have these options, are given none.
+    """
+    if jax.default_backend() != "cpu":
+        return {}
+    options = {"xla_backend_optimization_level": 1, "xla_cpu_use_fusion_emitters": False}
+    try:
+        jax.jit(lambda: 0, compiler_options=options).lower().compile()
+    except jax.errors.JaxRuntimeError:
+        return {}
+    return options
 
 
 def native_function(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -33,6 +33,9 @@ from qduet.tabular.trials import default_workers
 ABOUT = "experiment.json"
 """The file with an experiment's title, beside its curves; no curves file is refused for it."""
 
+ROUNDING = 2
+"""Raised when the same rules, compiled otherwise, give curves with other last bits."""
+
 
 class Results(NamedTuple):
     """A finished experiment."""
@@ -46,14 +49,14 @@ class Results(NamedTuple):
 
 
 def fingerprint(rule: Rule, num_states: int, num_actions: int) -> str:
-    """A digest of what a rule computes: two rules of the same name have different ones."""
+    """A digest of what a rule computes, and how it rounds: other curves, another fingerprint."""
     with jax.enable_x64(False):  # the same digest whatever the caller has set
         v, adv = jnp.zeros(num_states), jnp.zeros((num_states, num_actions))
         t = Transition(jnp.int32(0), jnp.int32(0), jnp.float32(0), jnp.float32(0), jnp.int32(0))
         tables = rule.init(v, adv)
         update = (rule.update, (tables, t, jnp.float32(0)))
         read_out = [] if rule.q is None else [(rule.q, (tables,))]
-        name = f"{rule.goal} {rule.trailing_axes}"
+        name = f"{rule.goal} {rule.trailing_axes} {ROUNDING}"
         return digest(name, (rule.init, (v, adv)), update, *read_out)
 
 

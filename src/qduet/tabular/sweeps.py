@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 
 from qduet.core.digests import describe
 from qduet.core.errors import InputError, unknown_name
-from qduet.tabular.experience import Draws, SeedDraws, World
+from qduet.tabular.experience import Draws, World
 from qduet.tabular.mdp import MDP, QVTables, check_policy, uniform_policy
 from qduet.tabular.rules import GOALS, Rule, Transition
 from qduet.tabular.trials import Task, run_trials
@@ -120,8 +120,6 @@ def sweep(
             for name, rule in rules.items()
         }
         draws_of = functools.partial(Draws, mdp=mdp, init_std=init_std, dtype=dtype)
-        for name, task in tasks.items():
-            _check_start(name, task, draws_of(seeds[0]).first(0))
         errors = run_trials(tasks, draws_of, seeds, steps, workers, on_progress)
     return {name: _curves(*errors[name], record_every) for name in rules}
 
@@ -132,17 +130,6 @@ def error_targets(
     """The exact values that rules with one of the `goals` are measured against."""
     exact = {"behaviour": lambda: evaluate(mdp, behaviour), "optimal": lambda: optimum(mdp)}
     return {goal: exact[goal]() for goal in goals}
-
-
-def _check_start(name: str, task: Task, draws: SeedDraws) -> None:
-    """Raises, before anything is run, if a rule has nothing to learn."""
-    tables = task.rule.init(jnp.asarray(draws.v), jnp.asarray(draws.adv))
-    values = task.rule.read_out(tables)
-    if not np.asarray(values - task.target)[~np.asarray(task.world.terminal)].any():
-        raise InputError(
-            f"the initial values of {name} are already exact, so no error can be a percentage of "
-            "theirs: choose init_std > 0 or another problem"
-        )
 
 
 def _curves(errors: np.ndarray, initial: np.ndarray, record_every: int) -> Curves:

@@ -19,8 +19,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from qduet.core.errors import InputError
 from qduet.core.machine import cores
-from qduet.core.xla import native_function
+from qduet.core.xla import native_function, small_loops
 from qduet.tabular.experience import (
     Draws,
     SeedDraws,
@@ -185,20 +186,44 @@ def _compile(
         lambda arrays, *rest: f(task._replace(world=arrays[0], target=arrays[1]), native, *rest)
     )
 
+    jit = functools.partial(jax.jit, compiler_options=small_loops())
+
     def compiled(native: bool) -> Programs:
         begin = with_arrays(_begin, native)
         if chunks == 1:  # nobody needs the tables
             whole = lambda *args: (None, *begin(*args)[1:])
-            return Programs(jax.jit(whole).lower(arrays, draws, steps).compile(), None)
-        lowered = jax.jit(begin).lower(arrays, draws, steps)
+            return Programs(jit(whole).lower(arrays, draws, steps).compile(), None)
+        lowered = jit(begin).lower(arrays, draws, steps)
         progress = lowered.out_info[0]
-        proceed = jax.jit(with_arrays(_continue, native), donate_argnums=1)
+        proceed = jit(with_arrays(_continue, native), donate_argnums=1)
         return Programs(lowered.compile(), proceed.lower(arrays, progress, steps).compile())
 
     if task.rule.trailing_axes and task.world.terminal.size > 1:
         with contextlib.suppress(jax.errors.JaxRuntimeError):
             return compiled(True)
     return compiled(False)
+
+
+@functools.cache
+def _walks(on_cpu: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Programs that walk the first steps, and further ones, of a seed or of all seeds."""
+
+    def start(world: World, uniform: Any, steps: StepDraws) -> Any:
+        return walk(world, first_states(world, uniform), steps)
+
+    over_seeds = lambda f: f if on_cpu else jax.vmap(f, in_axes=(None, 0, 0))
+    jit = functools.partial(jax.jit, compiler_options=small_loops())
+    return jit(over_seeds(start)), jit(over_seeds(walk))
+
+
+def _positive(name: str, initial_error: np.ndarray) -> np.ndarray:
+    """`initial_error`; raises where it is 0, because a rule then has nothing to learn."""
+    if not initial_error.all():
+        raise InputError(
+            f"the initial values of {name} are already exact, so no error can be a percentage of "
+            "theirs: choose init_std > 0 or another problem"
+        )
+    return initial_error
 
 
 def default_workers() -> int:
@@ -259,10 +284,7 @@ def run_trials(
     task = next(iter(tasks.values()))
     chunks = chunks_of(steps, task.record_every)
     size = steps // chunks
-    start_walk = lambda world, uniform, steps: walk(world, first_states(world, uniform), steps)
-    walks: Any = None
-    if task.epsilon is None:
-        walks = [jax.jit(over_seeds(start_walk)), jax.jit(over_seeds(walk))]
+    walks = _walks(on_cpu) if task.epsilon is None else None
     experience_of = lambda call: _Experience(
         [draws_of(seed) for seed in call], on_cpu, walks, task.world
     )
@@ -286,7 +308,7 @@ def run_trials(
                         progress[name], curve = programs.proceed(arrays, progress[name], now)
                     else:
                         progress[name], curve, first = programs.begin(arrays, draws, now)
-                        initial[name] = np.asarray(first)
+                        initial[name] = _positive(name, np.asarray(first))
                     errors[name].append(np.asarray(curve))
                     if on_progress is not None:
                         on_progress(task.step_sizes.size * size * len(call))
