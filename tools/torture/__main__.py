@@ -22,6 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from qduet.core.machine import cores
+from qduet.core.provenance import commit
 from torture import commands, crowds, kills, places, readings
 from torture.laboratory import FAULTS, Fault, Laboratory
 
@@ -85,6 +87,8 @@ def perform(name: str, lab: Laboratory, args: argparse.Namespace) -> dict[str, A
         "faults": {kind: found[kind] for kind in sorted({*FAULTS, *found})},
         "failures": failures,
         "minutes": round((time.monotonic() - begun) / 60, 1),
+        "commit": (commit() or "unknown")[:7],
+        "cores": cores(),
     }
 
 
@@ -101,8 +105,9 @@ def table(figures: dict[str, dict[str, Any]]) -> str:
         cells = [figure["part"], shown, *(str(figure["faults"][kind]) for kind in FAULTS)]
         lines.append(f"| {' | '.join(cells)} |")
     minutes = sum(figure["minutes"] for figure in figures.values())
-    seeds = ", ".join(sorted({str(figure["seed"]) for figure in figures.values()}))
-    return "\n".join([*lines, "", f"In {minutes:.0f} minutes, with seed {seeds}."])
+    of = lambda key: ", ".join(sorted({str(figure[key]) for figure in figures.values()}))
+    about = f"Commit {of('commit')}, {of('cores')} cores, {minutes:.0f} minutes, seed {of('seed')}."
+    return "\n".join([*lines, "", about])
 
 
 def main() -> int:
