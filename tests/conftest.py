@@ -1,7 +1,18 @@
 """Strictness for every test: no silent rank promotion, no silent dtype promotion."""
 
+import atexit
+import os
 import re
+import shutil
 import signal
+import tempfile
+
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+    # What several tests or processes compile is compiled once. Processes of tests inherit this.
+    cache = tempfile.mkdtemp(prefix="qduet-compiled-")
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = cache
+    os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0.1"
+    atexit.register(shutil.rmtree, cache, ignore_errors=True)
 
 import jax
 import pytest

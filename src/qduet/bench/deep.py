@@ -16,7 +16,7 @@ a CPU the weights of a few runs stay in its caches, and the floor says little.)
 
 import argparse
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -29,11 +29,13 @@ from qduet.core.tables import Table
 from qduet.deep.board import Params
 from qduet.deep.replay import STRIDE
 from qduet.jobs import program
-from qduet.jobs.devices import checking_memory
+from qduet.jobs.devices import bytes_per_run, checking_memory
 from qduet.jobs.job import Job
 from qduet.jobs.program import Program
 from qduet.minatar import GAMES
 from qduet.results.published import title
+from qduet.show.chart import Axis, Chart, Panel, Series
+from qduet.show.names import AGENTS, Style
 
 DESCRIPTION = "training and evaluation of the deep agents"
 
@@ -42,6 +44,9 @@ BANDWIDTH = {"NVIDIA H200": 4.3e12}
 
 COPIED = 2**28
 """Bytes of the array whose copy is timed on other devices."""
+
+FLOOR = "floor"
+"""What a chart calls the floor."""
 
 RUNS, STEPS, EVALUATIONS, EPISODES = 90, 10_000_000, 11, 1_000
 """The paper's protocol for one game."""
@@ -75,6 +80,8 @@ class Reading(NamedTuple):
     """Of each run, in the timed evaluation."""
     evaluation_seconds: float
     """Of all episodes of all runs."""
+    training_bytes: int
+    """Memory that the runs need while they train."""
     whole_minutes: float
     """Extrapolated to the paper's protocol, compilation included."""
 
@@ -82,21 +89,28 @@ class Reading(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this section."""
     add = parser.add_argument
-    add("--runs", type=int, help="default: 90 on GPUs, 1 on CPUs; a multiple of 3: all agents")
+    add(
+        "--runs",
+        type=int,
+        nargs="+",
+        help="how many side by side, one or more numbers; default: 90 on GPUs, 1 on CPUs; a "
+        "multiple of 3: all agents",
+    )
     add("--steps", type=int, help="that are timed; default: 100,000 on GPUs, 4,000 on CPUs")
     add("--episodes", type=int, help="of an evaluation; default: 1,000 on GPUs, 50 on CPUs")
 
 
 def measure(args: argparse.Namespace) -> Iterator[Reading]:
-    """One reading per game."""
+    """One reading for each game and number of runs."""
     on_cpu = jax.default_backend() == "cpu"
     games = args.games or (["Breakout"] if on_cpu else list(GAMES))
     for game in games:
         if game not in GAMES:
             raise unknown_name("game", game, GAMES)
-    runs = args.runs or (1 if on_cpu else RUNS)
+    numbers = args.runs or [1 if on_cpu else RUNS]
     steps = args.steps or (4_000 if on_cpu else 100_000)
-    jobs = [job(game, runs, args.episodes or (50 if on_cpu else EPISODES)) for game in games]
+    episodes = args.episodes or (50 if on_cpu else EPISODES)
+    jobs = [job(game, runs, episodes) for game in games for runs in numbers]
     every = jobs[0].members[0].agent.sync_every
     if steps % every:
         raise InputError(f"--steps must be a multiple of {every:,}; it is {steps:,}")
@@ -134,6 +148,7 @@ def reading(job: Job, steps: int, bandwidth: float, bandwidth_from: str) -> Read
         compile_seconds=compiling,
         episodes=job.episodes,
         evaluation_seconds=evaluating,
+        training_bytes=num_runs * bytes_per_run(built, 0),
         whole_minutes=whole_minutes(num_runs, seconds, job.episodes, evaluating, compiling),
     )
 
@@ -208,8 +223,37 @@ def summary(readings: Iterable[Reading]) -> dict[str, Any]:
     return {"whole": protocol}
 
 
+def chart(readings: Sequence[Reading]) -> Chart:
+    """Time of an iteration, frames per second and an evaluation against the number of runs."""
+    games = list(dict.fromkeys(r.game for r in readings))
+    colours = [colour for _, colour in AGENTS.values()]
+    groups = {
+        game: Style(title(game), colour) for game, colour in zip(games, colours, strict=False)
+    }
+    groups[FLOOR] = Style("floor", "#000000", ":")
+    floor = lambda r: 1e6 * r.bytes_per_iteration / r.bandwidth
+    numbers = sorted({r.runs for r in readings})
+    runs = Axis("Runs", log=True, ticks=tuple(numbers), names=tuple(map(str, numbers)))
+    panels = []
+    for name, unit, measured, least in (
+        ("4 steps and an update of all runs", "µs", lambda r: r.us_per_iteration, floor),
+        ("Frames of all runs", "per second", lambda r: r.frames_per_second,
+         lambda r: STRIDE * 1e6 * r.runs / floor(r)),
+        ("An evaluation of all runs", "s", lambda r: r.evaluation_seconds, None),
+    ):  # fmt: skip
+        series = []
+        for game in games:
+            own = sorted((r for r in readings if r.game == game), key=lambda r: r.runs)
+            x = np.array([r.runs for r in own], float)
+            if least is not None:
+                series.append(Series(FLOOR, x, np.array([least(r) for r in own]), detail=game))
+            series.append(Series(game, x, np.array([measured(r) for r in own]), marker="o"))
+        panels.append(Panel(name, runs, Axis(unit, log=True), tuple(series)))
+    return Chart(f"Training side by side, {jax.devices()[0].device_kind}", groups, tuple(panels))
+
+
 def show(readings: Iterable[Reading]) -> None:
-    """A table with a line for each game."""
+    """A table with a line for each game and number of runs."""
     taken = list(readings)
     headings = ("game", "runs", "µs/iteration", "frames/s", "floor", "compile", "evaluation",
                 "whole")  # fmt: skip

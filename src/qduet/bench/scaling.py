@@ -16,7 +16,6 @@ import functools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -24,8 +23,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from qduet.core.errors import InputError
-from qduet.core.files import write_atomically
 from qduet.core.tables import Table
+from qduet.core.xla import small_loops
 from qduet.show.chart import Axis, Chart, Panel, Series
 from qduet.show.names import Style, rule_styles
 from qduet.tabular.experience import Draws, World, first_states, walk
@@ -73,7 +72,6 @@ def add_arguments(parser: Any) -> None:
     parser.add_argument(
         "--states", type=int, default=10**6, help="the largest |S| (default 1,000,000)"
     )
-    parser.add_argument("--figure", metavar="FILE.png", help="draw the readings into this file")
 
 
 def measure(args: argparse.Namespace) -> Iterator[Reading]:
@@ -82,17 +80,8 @@ def measure(args: argparse.Namespace) -> Iterator[Reading]:
         raise InputError("--scaling times the CPU; set JAX_PLATFORMS=cpu")
     if args.states < math.prod(MAZES[0]):
         raise InputError(f"--states must be {math.prod(MAZES[0])} or more; it is {args.states}")
-    if args.figure is not None and not args.figure.endswith(".png"):
-        raise InputError(f"--figure must name a .png file; it is {args.figure}")
-    readings = []
     for mdp, problem in _problems(args.states):
-        for reading in readings_of(problem, mdp):
-            readings.append(reading)
-            yield reading
-    if args.figure is not None:
-        from qduet.show.figures import draw, rendered
-
-        write_atomically(Path(args.figure), rendered(draw(chart(readings)))["png"])
+        yield from readings_of(problem, mdp)
 
 
 def _problems(most_states: int) -> Iterator[tuple[MDP, str]]:
@@ -131,7 +120,8 @@ def readings_of(problem: str, mdp: MDP) -> Iterator[Reading]:
     draws = stream.first(STEPS)
     draw_ns = _fastest(lambda _: stream.next(STEPS)) / STEPS
     state, steps = first_states(world, draws.start), jax.tree.map(jnp.asarray, draws.steps)
-    walked = jax.jit(walk).lower(world, state, steps).compile()
+    jit = functools.partial(jax.jit, compiler_options=small_loops())  # as in a sweep
+    walked = jit(walk).lower(world, state, steps).compile()
     walk_ns = _fastest(lambda _: walked(world, state, steps)) / STEPS
     experience = walked(world, state, steps)[1]
     for name in (*RULES, FLOOR):
@@ -148,7 +138,7 @@ def readings_of(problem: str, mdp: MDP) -> Iterator[Reading]:
         )
         repeat = lambda x: jnp.repeat(jnp.asarray(x)[..., None], STEP_SIZES.size, axis=-1)
         tables = jax.tree.map(repeat, rule.init(draws.v, draws.adv))
-        in_place = jax.jit(functools.partial(learn, task, True), donate_argnums=0)
+        in_place = jit(functools.partial(learn, task, True), donate_argnums=0)
         compiled = in_place.lower(tables, experience).compile()
         updates = STEPS * STEP_SIZES.size
         update_ns = _fastest(functools.partial(_after, compiled, experience), tables) / updates

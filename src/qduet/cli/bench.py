@@ -5,22 +5,25 @@ import importlib
 import math
 import os
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from qduet.cli.options import add_json, print_json, real, whole
 from qduet.core.errors import InputError
+from qduet.core.files import write_atomically
 
 EXAMPLE = """qduet bench
 qduet bench --minatar --games Seaquest --batch 1024 65536 --json
 qduet bench --deep --games Breakout Seaquest
+qduet bench --deep --games Breakout --runs 1 3 10 30 90 --figure runs.png
 qduet bench --scaling --states 100000 --figure scaling.png"""
 
 SECTIONS = ("tabular", "scaling", "minatar", "deep")
 """Modules of `qduet.bench`; the first is what `qduet bench` measures without an option."""
 
-WITH_GAMES = ("minatar", "deep")
-"""The sections that take `--games`."""
+SHARED = {"games": ("minatar", "deep"), "figure": ("scaling", "deep")}
+"""Options that several sections have, and which ones."""
 
 
 def section(name: str) -> ModuleType:
@@ -43,6 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     games.add_argument(
         "--games", nargs="+", metavar="GAME", help="default: all five; --deep on a CPU: Breakout"
     )
+    figure = parser.add_argument_group("options of --scaling and --deep")
+    figure.add_argument("--figure", metavar="FILE.png", help="draw the readings into this file")
     parser.set_defaults(section=SECTIONS[0])
     add_json(parser)
 
@@ -50,6 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measures one section and prints its readings."""
     check(args)
+    if args.figure is not None and not args.figure.endswith(".png"):
+        raise InputError(f"--figure must name a .png file; it is {args.figure}")
     measured = section(args.section)
     readings: list[Any] = []
     for reading in measured.measure(args):
@@ -57,6 +64,10 @@ def run(args: argparse.Namespace) -> int:
         if sys.stderr.isatty():
             count = "1 reading" if len(readings) == 1 else f"{len(readings)} readings"
             print(count, end="\r", file=sys.stderr, flush=True)
+    if args.figure is not None:
+        from qduet.show.figures import draw, rendered
+
+        write_atomically(Path(args.figure), rendered(draw(measured.chart(readings)))["png"])
     if args.json:
         summary = measured.summary(readings) if hasattr(measured, "summary") else {}
         print_json({**document(args.section, readings), **summary})
@@ -81,7 +92,8 @@ def _options(name: str) -> dict[str, Any]:
     """The options of a section, and their defaults."""
     parser = argparse.ArgumentParser(add_help=False)
     section(name).add_arguments(parser)
-    return {**vars(parser.parse_args([])), **({"games": None} if name in WITH_GAMES else {})}
+    shared = {option: None for option, sections in SHARED.items() if name in sections}
+    return {**vars(parser.parse_args([])), **shared}
 
 
 def document(name: str, readings: list[Any]) -> dict[str, Any]:
