@@ -50,10 +50,10 @@ reproduce: $(VENV)/.installed
 	@$(BIN)/qduet report -o out/report.html
 
 quick: $(VENV)/.installed-dev
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow"
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow"
 
 test: $(VENV)/.installed-dev
-	@$(BIN)/python -m pytest -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 check: $(VENV)/.installed-dev
 	@$(BIN)/ruff check .

@@ -34,8 +34,15 @@ test_torture test_trainer test_training test_validation test_watch test_wheel te
 """
 """Files that `make quick` leaves out: they train, compile much, or start processes and browsers."""
 
+LONGEST = {
+    "test_website", "test_engines", "test_training", "test_plain_and_fused", "test_trainer",
+    "test_examples", "test_conformance", "test_groups", "test_kernels", "test_probes",
+}  # fmt: skip
+"""Files of one to three minutes. They begin first: else one core works on them at the end."""
+
 
 def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: item.path.stem not in LONGEST)
     for item in items:
         if re.search(rf"\b{item.path.stem}\b", SLOW):
             item.add_marker(pytest.mark.slow)
