@@ -60,6 +60,7 @@ def perform(name: str, lab: Laboratory, args: argparse.Namespace) -> dict[str, A
     count = args.count or part.count
     counts: Counter[str] = Counter()
     failures: list[dict[str, str]] = []
+    told = [begun]
 
     def one(number: int) -> None:
         if args.seconds and time.monotonic() - begun > args.seconds:
@@ -74,6 +75,9 @@ def perform(name: str, lab: Laboratory, args: argparse.Namespace) -> dict[str, A
         for fault in faults:
             failures.append({"kind": fault.kind, "detail": fault.detail, "again": again})
             print(f"{fault.kind}: {fault.detail}\n    {again}", flush=True)
+        if time.monotonic() - told[0] > 60:
+            told[0] = time.monotonic()
+            print(f"{name}: {counts['cases']:,} of {count:,} cases", flush=True)
 
     numbers = [args.only] if args.only is not None else range(count)
     with ThreadPoolExecutor(args.jobs) as pool:
