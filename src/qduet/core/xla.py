@@ -47,7 +47,14 @@ def native_function(function: Callable[..., Any]) -> Callable[..., Any]:
         with set_xla_metadata(xla_cpu_small_call="true", inlineable="false"):
             return body(*args)
 
-    return lambda *args: jax.lax.platform_dependent(*args, cpu=native, default=function)
+    return lambda *args: _on_cpu_or_else(native, function, *args)
+
+
+def _on_cpu_or_else(cpu: Callable[..., Any], default: Callable[..., Any], *args: Any) -> Any:
+    """``cpu(*args)`` on a CPU, ``default(*args)`` elsewhere; without another device, traced once."""
+    if jax.default_backend() == "cpu":
+        return cpu(*args)
+    return jax.lax.platform_dependent(*args, cpu=cpu, default=default)
 
 
 def _over_actions(
@@ -60,9 +67,7 @@ def _over_actions(
         step = lambda a, total: combine(total, value(a))
         return jax.lax.fori_loop(1, num_actions, step, value(0))
 
-    return jax.lax.platform_dependent(
-        cpu=native, default=lambda: reduce(jax.vmap(value)(jnp.arange(num_actions)), axis=0)
-    )
+    return _on_cpu_or_else(native, lambda: reduce(jax.vmap(value)(jnp.arange(num_actions)), axis=0))
 
 
 def max_over_actions(value: Callable[[Any], jax.Array], num_actions: int) -> jax.Array:
