@@ -51,7 +51,7 @@ def native_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _on_cpu_or_else(cpu: Callable[..., Any], default: Callable[..., Any], *args: Any) -> Any:
-    """``cpu(*args)`` on a CPU, ``default(*args)`` elsewhere; without another device, traced once."""
+    """``cpu(*args)`` on a CPU, ``default(*args)`` on any other device that there is."""
     if jax.default_backend() == "cpu":
         return cpu(*args)
     return jax.lax.platform_dependent(*args, cpu=cpu, default=default)
