@@ -76,7 +76,8 @@ class TwoNodes:
     def __init__(self):
         from ray.cluster_utils import Cluster
 
-        head = {"num_cpus": 1, "include_dashboard": False}
+        lost = {"health_check_period_ms": 1_000, "health_check_failure_threshold": 3}
+        head = {"num_cpus": 1, "include_dashboard": False, "_system_config": lost}
         self.cluster = Cluster(initialize_head=True, head_node_args=head)
         self.node = self.cluster.add_node(num_cpus=1)
         self.address = self.cluster.address
@@ -119,6 +120,9 @@ def faults(args):
     text = PLAN.format(steps=args.steps, every=args.steps // 4)
     if args.small:
         text = text.replace(', "MinAtar/Asterix-v1"', "").replace("seeds = 4", "seeds = 2")
+        text = text.replace("beta = [1e-4, 1e-3]", "beta = [1e-4, 1e-3, 1e-2]")
+        text = text.replace(f'[[agents]]\nname = "dqv_max"\n{SMALL}', "")
+        text = text[: text.rindex("[[tabular]]")]
     plan.write_text(text)
     begun = time.monotonic()
     local = sweep(plan, where / "local", "--checkpoint-minutes", "0")
@@ -233,7 +237,7 @@ def main():
     parser.add_argument("--steps", type=int, default=4_000)
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--pause", type=float, default=6.0, help="seconds between kills, at most")
-    parser.add_argument("--small", action="store_true", help="half of the jobs, half of the seeds")
+    parser.add_argument("--small", action="store_true", help="four jobs, half of the seeds")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()

@@ -170,16 +170,13 @@ def test_columns_of_three_episodes_by_hand():
     assert columns["episode_length_mean"] == pytest.approx([7 / 3])
 
 
-def test_the_guard_reports_what_it_cut():
-    endless = GAME._replace(
-        step=lambda state, action, draws: Step(state, jnp.float32(0), jnp.bool_(False), None)
-    )
-    key = jax.random.split(jax.random.key(0), 1)
-    params = jax.vmap(lambda key: board.init(key, 1, 2, TORCH))(key)
-    numbers = numbers_of("rdq")
-    result = evaluate(endless, params, numbers, key, episodes=3, guard=100)
-    assert result.cut.tolist() == [3]
-    assert (result.episodes.length == 100).all()
+def test_the_guard_reports_what_it_cut(evaluation):
+    params, whole = evaluation
+    keys, numbers = jax.random.split(jax.random.key(0), 3), numbers_of("rdq", "dqn", "dueling_dqn")
+    result = evaluate(GAME, params, numbers, keys, episodes=200, discount=0.9, guard=100)
+    lengths = whole.episodes.length
+    np.testing.assert_array_equal(result.cut, (lengths > 100).sum(axis=1))
+    np.testing.assert_array_equal(result.episodes.length, np.minimum(lengths, 100))
 
 
 def test_a_time_limit_ends_an_episode_too():

@@ -129,9 +129,12 @@ def test_double_precision_has_no_kernels(chosen):
     real = lambda *shape: jnp.zeros(shape, jnp.float64)
     packed, conv = jnp.zeros((32, 50), jnp.uint8), Layer(real(36, 16), real(16))
     slot, rate, x = Slot(*[real(1024, 128)] * 3), Rate(real(), real()), real(32, 1024)
-    network.features(packed, conv)
-    network.conv_gradient(packed, x, (x,), conv)
-    network.hidden_update(x, real(32, 128), slot, rate, jnp.bool_(True), 1e-4)
+    calls = lambda: (
+        network.features(packed, conv),
+        network.conv_gradient(packed, x, (x,), conv),
+        network.hidden_update(x, real(32, 128), slot, rate, jnp.bool_(True), 1e-4),
+    )
+    jax.eval_shape(calls)
     assert not chosen
 
 

@@ -25,30 +25,31 @@ def learners(algorithm, double, n_step):
     return [jax.jit(functools.partial(training.learn, setting)) for setting in settings]
 
 
-def random_run(agent, dtype):
+@functools.cache
+def random_run(scheme, dtype):
     """In the middle of training: two networks, moments, and a memory of random boards."""
-    run = training.init(training.make_setting(ENV, agent), agent.init_scheme(), jax.random.key(0))
-    keys = iter(jax.random.split(jax.random.key(1), 100))
-    shaken = lambda x: x + 0.02 * jax.random.normal(next(keys), x.shape)
-    bits = lambda: jax.random.bits(next(keys), run.replay.observations.shape, jnp.uint8)
-    actions = jax.random.randint(next(keys), (CAPACITY + 4,), 0, 3)
-    ended = jax.random.bernoulli(next(keys), 0.2, actions.shape)
+    setting = training.make_setting(ENV, make_agent("rdq", capacity=CAPACITY))
+    run = jax.jit(functools.partial(training.init, setting, scheme))(jax.random.key(0))
+    rng, size = np.random.default_rng(1), CAPACITY + 4
+    shaken = lambda x: np.asarray(x) + 0.02 * rng.standard_normal(x.shape)
+    bits = lambda: rng.integers(256, size=run.replay.observations.shape, dtype=np.uint8)
+    actions, ended = rng.integers(3, size=size), rng.random(size) < 0.2
     memory = replay.Replay(
-        bits() & bits(),
-        jnp.where(ended, -1 - actions, actions).astype(jnp.int8),
-        jax.random.randint(next(keys), actions.shape, -2, 3).astype(jnp.int8),
+        jnp.asarray(bits() & bits()),
+        jnp.asarray(np.where(ended, -1 - actions, actions), jnp.int8),
+        jnp.asarray(rng.integers(-2, 3, size), jnp.int8),
     )
     moments = run.optimiser._replace(
         m=jax.tree.map(lambda x: shaken(x) * 0.1, run.optimiser.m),
         v=jax.tree.map(lambda x: shaken(x) ** 2, run.optimiser.v),
     )
     networks = jax.tree.map(shaken, (run.params, run.target)), moments
-    (params, target), moments = jax.tree.map(lambda x: x.astype(dtype), networks)
+    (params, target), moments = jax.tree.map(lambda x: jnp.asarray(x, dtype), networks)
     return run._replace(params=params, target=target, optimiser=moments, replay=memory)
 
 
 def both_updates(agent, dtype):
-    run = random_run(agent, dtype)
+    run = random_run(agent.init_scheme(), dtype)
     words = jax.random.bits(jax.random.key(2), (agent.batch_size,), jnp.uint32)
     hyper = training.hyper(agent)
     for learn in learners(agent.algorithm, agent.double, agent.n_step):
@@ -66,7 +67,11 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "options"), FORMS, ids=str)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [form for form in FORMS if form[1] or form[0] in ("dqn", "rdq", "dqv", "dqv_max")],
+    ids=str,
+)
 def test_in_float32_they_agree_but_for_rounding(name, options):
     plain, fused = both_updates(make_agent(name, capacity=CAPACITY, **options), jnp.float32)
     close = functools.partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-7)
@@ -85,7 +90,7 @@ def test_in_float64_they_agree_to_ten_digits(name, options):
 @pytest.mark.parametrize("name", ["dueling_dqn", "rdq", "dqv_max"])
 def test_outputs_are_the_same_and_so_is_the_greedy_action(name):
     agent = make_agent(name, capacity=CAPACITY)
-    run, numbers = random_run(agent, jnp.float32), agent.numbers
+    run, numbers = random_run(agent.init_scheme(), jnp.float32), agent.numbers
     plain, fused = (
         training.make_setting(ENV, agent, allow_fused=fused).compute for fused in (False, True)
     )
@@ -113,5 +118,5 @@ def test_what_is_not_the_papers_network_or_not_adam_is_plain(monkeypatch):
         training.make_setting(ENV, make_agent("rdq", **options)).compute
         for options in ({}, {"network": "board"}, {"network": "board-one"}, {"optimiser": "none"})
     ]
-    fused = [compute.update.__module__.startswith("qduet.deep.fused") for compute in computes]
+    fused = [compute.outputs.__module__.startswith("qduet.deep.fused") for compute in computes]
     assert fused == [True, True, False, False]

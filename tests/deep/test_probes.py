@@ -53,6 +53,7 @@ import numpy as np
 import pytest
 
 from qduet.agents import Agent, make_agent
+from qduet.core.xla import small_loops
 from qduet.deep import replay, training
 from qduet.deep.environment import Environment, Step, auto_reset
 from qduet.minatar import packing
@@ -320,7 +321,8 @@ def trained(name):
     schemes = stack([agent.init_scheme() for agent in family.agents])
     keys = jax.vmap(jax.random.key)(jnp.arange(len(family.agents), dtype=jnp.uint32))
     probes = stack([Probe(*map(jnp.array, probe)) for probe in PROBES.values()])
-    together = jax.jit(jax.vmap(functools.partial(train, family), in_axes=(None, None, None, 0)))
+    every_probe = jax.vmap(functools.partial(train, family), in_axes=(None, None, None, 0))
+    together = jax.jit(every_probe, compiler_options=small_loops())
     results = jax.device_get(together(hypers, schemes, keys, probes))
     return {name: Trained(*(x[i] for x in results)) for i, name in enumerate(PROBES)}
 

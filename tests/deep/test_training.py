@@ -16,6 +16,7 @@ from qduet.minatar import unpack
 
 SETTING = training.make_setting(make("MinAtar/Breakout-v1"), make_agent("rdq", capacity=400))
 WARM_UP = jax.jit(jax.vmap(functools.partial(training.warm_up, SETTING)))
+INIT = jax.jit(jax.vmap(functools.partial(training.init, SETTING)))
 ITERATION = jax.jit(jax.vmap(functools.partial(training.iteration, SETTING), (0, 0, None, 0)))
 
 
@@ -23,8 +24,7 @@ def start(seeds, agent=SETTING.agent):
     stack = lambda x: jax.tree.map(lambda *y: jnp.stack(y), *[x] * len(seeds))
     keys = jax.vmap(jax.random.key)(jnp.array(seeds, jnp.uint32))
     hypers = stack(training.hyper(agent))
-    runs = jax.vmap(functools.partial(training.init, SETTING))(stack(agent.init_scheme()), keys)
-    return hypers, WARM_UP(hypers, runs)
+    return hypers, WARM_UP(hypers, INIT(stack(agent.init_scheme()), keys))
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,8 @@ def test_warm_up_is_a_thousand_uniform_steps(warm):
     ).observations
     np.testing.assert_array_equal(first[0], env.encode(fresh.env))
     assert first.any()
-    state, step_env = fresh.env, jax.jit(env.step)
+    state, step_env, encode = fresh.env, jax.jit(env.step), jax.jit(env.encode)
+    seen, actions, rewards = map(np.asarray, run.replay)
     count = training.words_per_iteration(SETTING)
     size = 404
     for t in range(0, 1000, 4):
@@ -55,10 +56,9 @@ def test_warm_up_is_a_thousand_uniform_steps(warm):
             state, reward, ended, _ = step_env(state, jnp.int32(action), jnp.asarray(word[2:]))
             if t + i >= 600:  # the last 400 are still there
                 slot = (t + i) % size
-                assert int(run.replay.actions[slot]) == (-1 - action if ended else action)
-                assert int(run.replay.rewards[slot]) == int(reward)
-                now = (t + i + 4) % size
-                np.testing.assert_array_equal(run.replay.observations[now], env.encode(state))
+                assert actions[slot] == (-1 - action if ended else action)
+                assert rewards[slot] == int(reward)
+                np.testing.assert_array_equal(seen[(t + i + 4) % size], encode(state))
     jax.tree.map(np.testing.assert_array_equal, run.env, state)
 
 
@@ -315,7 +315,8 @@ def test_a_truncated_step_has_no_part_in_an_update():
     small = {"capacity": 40, "batch_size": 40, "learn_from": 40}
     env, agent = make("gymnax/CartPole-v1"), make_agent("rdq", **small)
     setting, hyper = training.make_setting(env, agent), training.hyper(agent)
-    run = training.init(setting, agent.init_scheme(), jax.random.key(0))
+    init = jax.jit(functools.partial(training.init, setting))
+    run = init(agent.init_scheme(), jax.random.key(0))
     seen = jax.random.normal(jax.random.key(1), run.replay.observations.shape)
     cut, steps = jnp.arange(44) % 5 == 4, jnp.arange(44) % 2
     marks = jnp.where(cut, 64 + steps, steps).astype(jnp.int8)

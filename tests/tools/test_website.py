@@ -11,7 +11,7 @@ pytest.importorskip("nbclient", reason="nbclient is not installed")
 
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
-from website import hooks, notebooks
+from website import notebooks
 
 ROOT = Path(__file__).parents[2]
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.py"))
@@ -59,9 +59,11 @@ def test_cells_become_a_page(tmp_path):
 def site(tmp_path_factory, cache):
     """The site, built strictly: a link that leads nowhere is an error."""
     where = tmp_path_factory.mktemp("site")
+    config = load_config(str(ROOT / "mkdocs.yml"), site_dir=str(where), strict=True)
+    (hooks,) = config["hooks"].values()  # a module of mkdocs' own
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hooks, "CACHE", cache)
-        build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(where), strict=True))
+        build(config)
     return where
 
 

@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from torture.laboratory import LONGEST, Fault, Laboratory
+from torture.laboratory import ENVIRONMENT, LONGEST, Fault, Laboratory
 
 EACH = 100
 KINDS = {"tracebacks": "traceback", "hangs": "hang", "not one line": "refusal"}
@@ -25,11 +25,11 @@ print("@counts@" + json.dumps(command_lines.main(int(sys.argv[1]), int(sys.argv[
 def case(lab: Laboratory, number: int, generator: random.Random) -> tuple[Counter, list[Fault]]:
     """A hundred command lines."""
     seed = str(generator.randrange(2**31))
-    paths = [str(TESTS / "faults"), str(TESTS), os.environ["PYTHONPATH"]]
+    paths = [str(TESTS / "faults"), str(TESTS), ENVIRONMENT["PYTHONPATH"]]
     ended = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(EACH), seed],
         cwd=lab.room(),
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        env={**os.environ, **ENVIRONMENT, "PYTHONPATH": os.pathsep.join(paths)},
         capture_output=True,
         text=True,
         errors="replace",

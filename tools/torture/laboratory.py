@@ -9,7 +9,6 @@ import csv
 import hashlib
 import json
 import multiprocessing
-import multiprocessing.context
 import multiprocessing.process
 import os
 import re
@@ -68,23 +67,32 @@ class Fault(NamedTuple):
     detail: str
 
 
-def _server() -> multiprocessing.context.ForkServerContext:
-    for name, value in {
-        "JAX_PLATFORMS": "cpu",
-        "JAX_COMPILATION_CACHE_DIR": str(Path(tempfile.gettempdir()) / "qduet-torture-cache"),
-        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-        "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
-        "PYTHONPATH": os.pathsep.join(
-            [str(Path(path).parents[1]) for path in (child.__file__, child.qduet.__file__)]
-        ),
-    }.items():
-        os.environ[name] = value
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["torture.child"])
-    return context
+ENVIRONMENT = {
+    "JAX_PLATFORMS": "cpu",
+    "JAX_COMPILATION_CACHE_DIR": str(Path(tempfile.gettempdir()) / "qduet-torture-cache"),
+    "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+    "PYTHONPATH": os.pathsep.join(
+        [str(Path(path).parents[1]) for path in (child.__file__, child.qduet.__file__)]
+    ),
+}
+"""Of the commands. Their compiled programs are apart, since a kill may leave one half-written."""
+
+_SERVER = multiprocessing.get_context("forkserver")
+_SERVER.set_forkserver_preload(["torture.child"])
+_STARTING = threading.Lock()
 
 
-_SERVER = _server()
+def _begin(process: multiprocessing.process.BaseProcess) -> None:
+    """Starts a process; the first one starts the server too, which keeps this environment."""
+    with _STARTING:
+        before = dict(os.environ)
+        os.environ.update(ENVIRONMENT)
+        try:
+            process.start()
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
 
 
 def run(
@@ -114,12 +122,8 @@ def start(
 ) -> multiprocessing.process.BaseProcess:
     """Starts ``qduet`` in a process of its own, whose output goes to `files`."""
     process = _SERVER.Process(target=child.run, args=(arguments, str(where), files, plan))
-    with _STARTING:
-        process.start()
+    _begin(process)
     return process
-
-
-_STARTING = threading.Lock()
 
 
 LOST = 255
@@ -167,8 +171,7 @@ def claims(directory: Path, processes: int, times: int) -> Counter[str]:
             folder.mkdir()
             arguments = (str(directory), times, str(folder))
             started.append(_SERVER.Process(target=child.claim, args=arguments))
-            with _STARTING:
-                started[-1].start()
+            _begin(started[-1])
         for process in started:
             process.join()
         counts: Counter[str] = Counter()

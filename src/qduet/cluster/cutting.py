@@ -53,7 +53,8 @@ class Task(NamedTuple):
 
     def agents(self) -> list[tuple[str, Agent]]:
         """Pairs (label, agent) of a job of training."""
-        return [(x["label"], _agent(x)) for x in self.settings["agents"]]
+        named = [dict(fields) for fields in self.settings["agents"]]
+        return [(fields.pop("label"), from_fields(fields)) for fields in named]
 
 
 class Sweep(NamedTuple):
@@ -130,7 +131,8 @@ def extended(
     for task in old:
         if task.trains:
             _take(wanted, task, where)
-    tabular = {task.name: task for task in map(_of_tabular, plan.tabular)}
+    named = [_named("tabular", settings) for settings in plan.tabular]
+    tabular = {task.name: task for task in named}
     for task in old:
         if not task.trains and tabular.pop(task.name, None) is None:
             raise _changed(where, f"its tabular experiment {task.name} is not in the plan")
@@ -274,10 +276,6 @@ def _evenly(items: Sequence[Any], most: int) -> list[Sequence[Any]]:
     return [items[a:b] for a, b in itertools.pairwise(bounds)]
 
 
-def _of_tabular(settings: dict[str, Any]) -> Task:
-    return _named("tabular", settings)
-
-
 def _named(kind: str, settings: dict[str, Any]) -> Task:
     """A task whose name is a digest of its settings, after a word for people."""
     digest = hashlib.sha256(to_json({"kind": kind, **settings}).encode()).hexdigest()[:10]
@@ -288,7 +286,3 @@ def _named(kind: str, settings: dict[str, Any]) -> Task:
     )
     plain = "".join(x if x.isalnum() else "-" for x in str(word).lower())[:40]
     return Task(f"{plain}-{digest}", kind, settings)
-
-
-def _agent(fields: dict[str, Any]) -> Agent:
-    return from_fields({key: value for key, value in fields.items() if key != "label"})

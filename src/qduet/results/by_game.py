@@ -119,21 +119,16 @@ def area(steps: np.ndarray, curves: np.ndarray) -> np.ndarray:
     return np.trapezoid(curves, steps, axis=1) / (steps[-1] - steps[0])
 
 
-Pairs = Sequence[tuple[str, str]]
-
-
-def pairs_of(agents: Sequence[str], baseline: str | Pairs | None) -> Iterator[tuple[str, str]]:
-    """Every pair of `agents`, each of the others with `baseline`, or those of the given pairs."""
+def pairs_of(agents: Sequence[str], baseline: str | None) -> Iterator[tuple[str, str]]:
+    """Every pair of `agents`, or each of the others with `baseline`."""
     if baseline is None:
         return itertools.combinations(agents, 2)
-    if not isinstance(baseline, str):
-        return (pair for pair in baseline if set(pair) <= set(agents))
     others = [agent for agent in agents if agent != baseline] if baseline in agents else []
     return iter([(agent, baseline) for agent in others])
 
 
 def pair_summaries(
-    collection: Collection, resampling: Resampling, baseline: str | Pairs | None
+    collection: Collection, resampling: Resampling, baseline: str | None
 ) -> tuple[PairSummary, ...]:
     """One summary for each game and pair, p-values corrected for all of them."""
     pairs = [

@@ -11,7 +11,7 @@ chunk, another one runs each further chunk and updates the tables in place.
 
 import contextlib
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -238,30 +238,21 @@ def chunks_of(steps: int, record_every: int) -> int:
     return next(n for n in range(fewest, points + 1) if points % n == 0)
 
 
-class _Experience:
-    """The steps of one call (a seed, or all of them), chunk by chunk."""
+def _chunks(
+    draws: Sequence[Draws], on_cpu: bool, walks: Any, world: World, size: int
+) -> Iterator[tuple[SeedDraws, Any]]:
+    """For each chunk of `size` steps of a call (a seed, or all): its start, and its experience.
 
-    def __init__(self, draws: Sequence[Draws], on_cpu: bool, walks: Any, world: World) -> None:
-        self._draws, self._on_cpu, self._walks, self._world = draws, on_cpu, walks, world
-        self._state: Any = None
-
-    def _all(self, drawn: list[Any]) -> Any:
-        return drawn[0] if self._on_cpu else jax.tree.map(lambda *x: np.stack(x), *drawn)
-
-    def first(self, steps: int) -> tuple[SeedDraws, Any]:
-        """The random numbers of the first chunk, and its transitions where they are shared."""
-        draws = self._all([seed.first(steps) for seed in self._draws])
-        return draws._replace(steps=None), self._walked(0, draws.start, draws.steps)
-
-    def next(self, steps: int) -> Any:
-        """The transitions of the next chunk, or its random numbers."""
-        return self._walked(1, self._state, self._all([seed.next(steps) for seed in self._draws]))
-
-    def _walked(self, program: int, origin: Any, steps: StepDraws) -> Any:
-        if self._walks is None:
-            return steps
-        self._state, transitions = self._walks[program](self._world, origin, steps)
-        return transitions
+    That is its transitions; or, without `walks`, the random numbers to make them from.
+    """
+    joined = lambda drawn: drawn[0] if on_cpu else jax.tree.map(lambda *x: np.stack(x), *drawn)
+    start = joined([seed.first(size) for seed in draws])
+    start, steps, state, program = start._replace(steps=None), start.steps, start.start, 0
+    while True:
+        if walks is not None:
+            state, steps = walks[program](world, state, steps)
+        yield start, steps
+        program, steps = 1, joined([seed.next(size) for seed in draws])
 
 
 def run_trials(
@@ -285,8 +276,8 @@ def run_trials(
     chunks = chunks_of(steps, task.record_every)
     size = steps // chunks
     walks = _walks(on_cpu) if task.epsilon is None else None
-    experience_of = lambda call: _Experience(
-        [draws_of(seed) for seed in call], on_cpu, walks, task.world
+    chunks_of_call = lambda call: _chunks(
+        [draws_of(seed) for seed in call], on_cpu, walks, task.world, size
     )
 
     def compile_task(task: Task, draws: Any, experience: Any) -> Programs:
@@ -298,10 +289,7 @@ def run_trials(
         errors: dict[str, list[np.ndarray]] = {name: [] for name in tasks}
         initial: dict[str, np.ndarray] = {}
         with jax.enable_x64(double):
-            experience = experience_of(call)
-            draws, now = experience.first(size)
-            for chunk in range(chunks):
-                now = experience.next(size) if chunk else now
+            for chunk, (draws, now) in zip(range(chunks), chunks_of_call(call), strict=False):
                 for name, task in tasks.items():
                     programs, arrays = compiled[name].result(), (task.world, task.target)
                     if programs.proceed and chunk:
@@ -316,7 +304,7 @@ def run_trials(
 
     pool = ThreadPoolExecutor(workers or default_workers())
     try:
-        example = experience_of(calls[0]).first(size)
+        example = next(chunks_of_call(calls[0]))
         compiled = {name: pool.submit(compile_task, task, *example) for name, task in tasks.items()}
         done = list(pool.map(run_call, calls))
     finally:

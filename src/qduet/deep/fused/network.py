@@ -46,21 +46,22 @@ def advantages(params: Params, packed: jax.Array) -> jax.Array:
 
 
 def update(
+    epsilon: float,
     loss: Callable[[Outputs], Losses],
     params: Params,
     moments: Moments,
     packed: jax.Array,
-    rate: Rate,
-    epsilon: float,
-    *,
+    learning_rate: jax.Array,
+    number: jax.Array,
     uses_v: jax.Array,
     shared_bias: jax.Array,
 ) -> Updated:
-    """One step of Adam on `loss`, a function of the network's outputs at `packed`, uint8[n, bytes].
+    """Step `number` of Adam on `loss`, a function of the outputs at `packed`, uint8[n, bytes].
 
     `uses_v` is bool[]: false if the loss does not depend on V, whose stream then has no gradient.
     `shared_bias` is bool[]: whether the advantage head has one bias for all actions.
     """
+    rate: Any = adam.rate(learning_rate, number)
     x = features(packed, params.conv)
 
     def batch_loss(hidden: Hidden, v: Layer, adv: Layer) -> tuple[jax.Array, Losses]:

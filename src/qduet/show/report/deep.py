@@ -6,6 +6,7 @@
 Directories that lie side by side are one item.
 """
 
+import itertools
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +16,6 @@ import numpy as np
 from qduet.core.errors import InputError
 from qduet.paper.certificate import Certificate
 from qduet.results import published
-from qduet.results.by_game import Pairs
 from qduet.results.collect import Collection
 from qduet.results.runs import Runs
 from qduet.show.charts.study import beta_chart
@@ -29,7 +29,15 @@ from qduet.show.report.deep_numbers import (
     collections_of,
     numbers_of,
 )
-from qduet.show.report.effects import KEY, Effect, conclusions, effects, effects_table, tally
+from qduet.show.report.effects import (
+    KEY,
+    Effect,
+    Pairs,
+    conclusions,
+    effects,
+    effects_table,
+    tally,
+)
 from qduet.show.report.html import Child, details, el
 from qduet.show.report.kinds import OWN, PAPER, Kind
 from qduet.show.report.parts import Origin, Part, chart_data, figure, protocol, source
@@ -143,10 +151,10 @@ def compared(item: Item, collections: Collections) -> list[list[Effect]]:
     return [family for family in found if family]
 
 
-def _own_pairs(collection: Collection) -> Pairs | None:
-    agents = collection.agents
-    few = len(agents) * (len(agents) - 1) // 2 <= MOST_PAIRS
-    return None if few else [(agent, agents[0]) for agent in agents[1:]]
+def _own_pairs(collection: Collection) -> Pairs:
+    pairs = list(itertools.combinations(collection.agents, 2))
+    first = collection.agents[0]
+    return pairs if len(pairs) <= MOST_PAIRS else [(x, first) for x in collection.agents[1:]]
 
 
 def show_published(name: str) -> Part:
@@ -158,7 +166,7 @@ def show_published(name: str) -> Part:
     return Part(name, title, missing, figure(name, chart), origin, {name: chart_data(chart)})
 
 
-def heading(parent: Path, runs: list[Runs], kind: Kind) -> str:
+def heading(runs: list[Runs], kind: Kind) -> str:
     """What these runs are."""
     if kind.title:
         return kind.title
@@ -168,10 +176,6 @@ def heading(parent: Path, runs: list[Runs], kind: Kind) -> str:
     names = ", ".join(agent_styles(agents)[a].label for a in agents)
     who = names if len(agents) <= 4 else f"{len(agents)} agents"
     return f"{few}: {who}, {_steps(runs)} steps"
-
-
-def _directory(parent: Path, runs: list[Runs]) -> Path:
-    return runs[0].directory if len(runs) == 1 else parent
 
 
 # --- Words ---------------------------------------------------------------------------------------
@@ -240,7 +244,7 @@ def _origins(item: Item) -> tuple[Origin, ...]:
     seconds = sum(_seconds(directory) for directory in runs)
     time = f"{seconds / 60:.1f} min" if np.isfinite(seconds) else ""
     devices = {str((r.config.get("provenance") or {}).get("device", "unknown")) for r in runs}
-    where = str(_directory(item.parent, runs))
+    where = str(runs[0].directory if len(runs) == 1 else item.parent)
     return (Origin(text, where, ", ".join(sorted(devices)), time),)
 
 

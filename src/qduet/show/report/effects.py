@@ -17,15 +17,13 @@ import numpy as np
 from qduet.paper.agreement import ALPHA, holm_among
 from qduet.paper.claims import signed
 from qduet.results import published
-from qduet.results.by_game import Pairs, Resampling, pair_summaries
 from qduet.results.collect import Collection
 from qduet.show.names import Style, agent_styles
 from qduet.show.report.html import Raw, el, table
-from qduet.stats import Interval
+from qduet.stats import Interval, welch_interval, welch_test
 
-NO_BOOTSTRAP = Resampling(resamples=2)
-"""What is shown here, Welch's interval and test, needs none."""
-
+Pairs = Sequence[tuple[str, str]]
+"""Of agents: the first one is compared with the second."""
 
 FEW = 4
 """So many differences are named in a sentence; more are counted."""
@@ -49,27 +47,30 @@ class Effect(NamedTuple):
 
 
 def effects(
-    collection: Collection, pairs: Pairs | None, *, games: int = 0, one_sided: bool = False
+    collection: Collection, pairs: Pairs, *, games: int = 0, one_sided: bool = False
 ) -> list[Effect]:
     """The effects of all pairs in all games, as one family of tests.
 
     `games` is how many there are by design: those not run count as if they had shown nothing.
     If `one_sided`, the question is whether x is ahead, as in `paper.claims`.
     """
-    found = pair_summaries(collection, NO_BOOTSTRAP, pairs)
-    each = [sum(pair.game == game for pair in found) for game in collection.games]
+    last = lambda game, agent: collection.curves[game, agent].last
+    found = []
+    for game in collection.games:
+        for x, y in pairs:
+            if {x, y} <= set(collection.agents_of(game)):
+                a, b = last(game, x), last(game, y)
+                found.append(Effect(game, x, y, welch_interval(a, b), welch_test(a, b)))
+    each = [sum(effect.game == game for effect in found) for game in collection.games]
     tests = max(len(found), max(each, default=0) * games)
-    corrected = holm_among([pair.welch_p for pair in found], tests)
+    corrected = holm_among([effect.p_value for effect in found], tests)
     if one_sided:
-        half = [(p.welch_p / 2, p.difference.mean > 0) for p in found]
+        half = [(effect.p_value / 2, effect.difference.mean > 0) for effect in found]
         ahead = holm_among([p if positive else 1 - p for p, positive in half], tests)
         behind = holm_among([1 - p if positive else p for p, positive in half], tests)
         sides = zip(half, ahead, behind, strict=True)
         corrected = [a if positive else b for (_, positive), a, b in sides]
-    return [
-        Effect(pair.game, pair.x, pair.y, pair.difference, float(p))
-        for pair, p in zip(found, corrected, strict=True)
-    ]
+    return [each._replace(p_value=float(p)) for each, p in zip(found, corrected, strict=True)]
 
 
 # --- Words ---------------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from qduet.agents import completed, make_agent
 from qduet.results import published
-from qduet.results.by_game import Pairs
 from qduet.results.runs import Runs
+from qduet.show.report.effects import Pairs
 
 SEVERAL = 15
 """Fewer seeds than these are nobody's study."""

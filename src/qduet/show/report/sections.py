@@ -226,7 +226,7 @@ def _deep(
     """The items of all training runs, by section."""
     kinds = {parent: kind_of(runs) for parent, runs in groups.items()}
     headings = distinct_headings(
-        [deep.heading(parent, runs, kinds[parent]) for parent, runs in groups.items()], list(groups)
+        [deep.heading(runs, kinds[parent]) for parent, runs in groups.items()], list(groups)
     )
     sections: dict[str, list[Part]] = {PAPER: [], CHECKS: [], STUDY: [], OWN: []}
     order = [KINDS.index(kind) if kind in KINDS else len(KINDS) for kind in kinds.values()]
