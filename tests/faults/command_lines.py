@@ -243,6 +243,7 @@ EXPENSIVE = (
     "qduet.jobs.recording.record",
     "qduet.jobs.trainer.build",
     "qduet.minatar.conformance.examine",
+    "qduet.bench.scaling.measure",
     "qduet.bench.tabular.measure",
     "qduet.bench.deep.measure",
     "qduet.bench.minatar.measure",

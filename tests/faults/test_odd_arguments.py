@@ -29,13 +29,21 @@ def test_no_problem_is_as_small_as_that(refused):
     refused(["bench", "--scaling", "--states", "2"], "--states must be 10 or more")
 
 
-@pytest.mark.parametrize("command", ["certify", "compare", "report"])
-def test_a_refusal_without_directories_is_one_line(command, refused, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["certify", "--at", "5"], "--at 5"),
+        (["certify", "--markdown", "file/x.md"], "file"),
+        (["compare", "--at", "5"], "--at 5"),
+        (["compare", "--figures", "file/x", "--resamples", "100"], "file"),
+        (["report", "-o", "file/x.html"], "file"),
+    ],
+)
+def test_a_refusal_without_directories_is_one_line(arguments, told, refused, tmp_path, monkeypatch):
     """What is shown by default is said only once it is shown."""
     monkeypatch.chdir(tmp_path)
-    wrong = {"certify": ["--at", "5"], "compare": ["--at", "5"], "report": ["-o", "no/where.html"]}
-    (tmp_path / "no").touch()
-    refused([command, *wrong[command]], "no" if command == "report" else "--at 5")
+    (tmp_path / "file").touch()
+    refused(arguments, told)
 
 
 def test_a_report_of_the_whole_disk_is_refused(refused, tmp_path, monkeypatch):

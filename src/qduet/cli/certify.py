@@ -67,10 +67,10 @@ def run(args: argparse.Namespace) -> int:
     reproduced = args.reproduced or (Path("out") if Path("out").is_dir() else None)
     directories = args.directories or shipped_figure6()
     certificate = certify(directories, step=args.at, reproduced=reproduced)
-    if not args.directories:
-        tell_default("certify", directories)
     if args.markdown is not None:
         write_atomically(args.markdown, markdown(certificate).encode())
+    if not args.directories:
+        tell_default("certify", directories)
     if args.json:
         print_json(as_document(certificate))
     else:

@@ -72,8 +72,6 @@ def run(args: argparse.Namespace) -> int:
         baseline=args.baseline,
         resampling=resampling,
     )
-    if not args.directories:
-        tell_default("compare", directories)
     if args.figures:
         from qduet.show.charts.comparison import comparison_charts
         from qduet.show.figures import draw, save
@@ -83,6 +81,8 @@ def run(args: argparse.Namespace) -> int:
         for stem, chart in charts.items():
             save(draw(chart), args.figures / stem)
         print(f"wrote {', '.join(charts)} to {args.figures}/ (PNG, PDF, SVG)", file=sys.stderr)
+    if not args.directories:
+        tell_default("compare", directories)
     if args.json:
         print_json(document(summary, resampling))
     else:
