@@ -22,6 +22,7 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+from qduet.core.provenance import commit
 from torture import child
 from torture.child import Plan
 
@@ -263,11 +264,14 @@ class Laboratory:
         self.root = root
         self.specimens = root / "specimens"
         self._locks: dict[str, threading.Lock] = {}
-        if not (self.specimens / "made").exists():
-            shutil.rmtree(self.specimens, ignore_errors=True)
+        made, now = self.specimens / "made", str(commit())
+        if not made.exists() or made.read_text() != now:  # other code may write other bytes
+            for name in ("specimens", "shown"):
+                shutil.rmtree(root / name, ignore_errors=True)
+            (root / "undisturbed.json").unlink(missing_ok=True)
             self.specimens.mkdir(parents=True)
             _make_specimens(self.specimens, theory)
-            (self.specimens / "made").touch()
+            made.write_text(now)
 
     def only_one(self, name: str) -> threading.Lock:
         """A lock for what several cases need and one of them makes."""
