@@ -36,7 +36,7 @@ test_torture test_trainer test_training test_validation test_watch test_wheel te
 
 LONGEST = {
     "test_website", "test_engines", "test_training", "test_plain_and_fused", "test_trainer",
-    "test_examples", "test_conformance", "test_groups", "test_kernels", "test_probes",
+    "test_conformance", "test_groups", "test_kernels", "test_probes",
 }  # fmt: skip
 """Files of one to three minutes. They begin first: else one core works on them at the end."""
 

@@ -22,7 +22,13 @@ def faults_of(part, lab, number):
 
 @pytest.mark.parametrize("number", range(2))
 def test_a_killed_command_ends_as_if_it_had_not_been_killed(lab, number):
-    assert faults_of(kills, lab, number) == []
+    """One that needs fewer file operations than before may end before its kill: then another."""
+    for case in range(number, 8, 2):
+        counts, faults = kills.case(lab, case, random.Random(f"ci-{case}"))
+        assert faults == []
+        if counts:
+            return
+    pytest.fail("nothing was killed")
 
 
 def test_every_file_operation_has_its_kill(lab):
