@@ -1,6 +1,7 @@
 import json
 
 import numpy as np
+import pytest
 
 from qduet.bench import scaling
 from qduet.bench.scaling import FLOOR, Reading, chart, random_mdp, show, summary, touch
@@ -54,6 +55,15 @@ def test_the_random_problem_visits_all_states():
     assert len(np.unique(random_mdp(100, 4).successors.state)) > 95
 
 
-def test_a_figure_that_is_no_png_is_refused(capsys):
-    assert main(["bench", "--scaling", "--figure", "scaling.jpeg"]) == 2
-    assert "--figure must name a .png file" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("figure", "told"),
+    [
+        ("scaling.jpeg", "--figure must name a .png file"),
+        ("nowhere/scaling.png", "--figure nowhere/scaling.png: there is no such directory"),
+    ],
+)
+def test_a_figure_that_cannot_be_written_is_refused_before_measuring(
+    figure, told, refused, monkeypatch
+):
+    monkeypatch.setattr(scaling, "measure", lambda args: pytest.fail("measured"))
+    refused(["bench", "--scaling", "--figure", figure], told)

@@ -82,6 +82,19 @@ def test_a_native_function_is_its_function():
     jax.tree.map(np.testing.assert_array_equal, ours, function(x, y))
 
 
+def test_a_compiler_without_these_options_is_given_none(monkeypatch):
+    def refuse(function, **options):
+        raise jax.errors.JaxRuntimeError("No such compile option")
+
+    monkeypatch.setattr(jax, "jit", refuse)
+    xla._fewer_optimisations.cache_clear()
+    assert xla._fewer_optimisations() == {}
+    monkeypatch.undo()
+    xla._fewer_optimisations.cache_clear()
+    assert xla._fewer_optimisations()
+    np.testing.assert_array_equal(xla.jit_loops(lambda x: x + 1)(jnp.arange(3)), [1, 2, 3])
+
+
 def test_a_value_computed_once_is_unchanged():
     for value in (jnp.uint32(0xDEADBEEF), jnp.array([True, False]), jnp.uint32(0)):
         once = xla.computed_once(value)

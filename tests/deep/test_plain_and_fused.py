@@ -67,11 +67,7 @@ FORMS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [form for form in FORMS if form[1] or form[0] in ("dqn", "rdq", "dqv", "dqv_max")],
-    ids=str,
-)
+@pytest.mark.parametrize(("name", "options"), FORMS, ids=str)
 def test_in_float32_they_agree_but_for_rounding(name, options):
     plain, fused = both_updates(make_agent(name, capacity=CAPACITY, **options), jnp.float32)
     close = functools.partial(np.testing.assert_allclose, rtol=1e-4, atol=1e-7)

@@ -53,7 +53,7 @@ import numpy as np
 import pytest
 
 from qduet.agents import Agent, make_agent
-from qduet.core.xla import small_loops
+from qduet.core.xla import jit_loops
 from qduet.deep import replay, training
 from qduet.deep.environment import Environment, Step, auto_reset
 from qduet.minatar import packing
@@ -322,8 +322,7 @@ def trained(name):
     keys = jax.vmap(jax.random.key)(jnp.arange(len(family.agents), dtype=jnp.uint32))
     probes = stack([Probe(*map(jnp.array, probe)) for probe in PROBES.values()])
     every_probe = jax.vmap(functools.partial(train, family), in_axes=(None, None, None, 0))
-    together = jax.jit(every_probe, compiler_options=small_loops())
-    results = jax.device_get(together(hypers, schemes, keys, probes))
+    results = jax.device_get(jit_loops(every_probe)(hypers, schemes, keys, probes))
     return {name: Trained(*(x[i] for x in results)) for i, name in enumerate(PROBES)}
 
 

@@ -144,6 +144,12 @@ def test_an_extra_rule_needs_a_name_of_its_own(tiny, tmp_path, name):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_fingerprint_tells_how_curves_round(monkeypatch):
+    before = fingerprint(my_rule(), 4, 2)
+    monkeypatch.setattr("qduet.tabular.running.ROUNDING", 0)
+    assert fingerprint(my_rule(), 4, 2) != before
+
+
 def test_fingerprints_see_constants():
     policies = [np.full((4, 2), 0.5), np.tile([0.4, 0.6], (4, 1))]
     prints = {fingerprint(make_rule("expected_sarsa", pi), 4, 2) for pi in policies}

@@ -60,7 +60,7 @@ def perform(name: str, lab: Laboratory, args: argparse.Namespace) -> dict[str, A
     count = args.count or part.count
     counts: Counter[str] = Counter()
     failures: list[dict[str, str]] = []
-    told = [begun]
+    last_line = [begun]
 
     def one(number: int) -> None:
         if args.seconds and time.monotonic() - begun > args.seconds:
@@ -75,8 +75,8 @@ def perform(name: str, lab: Laboratory, args: argparse.Namespace) -> dict[str, A
         for fault in faults:
             failures.append({"kind": fault.kind, "detail": fault.detail, "again": again})
             print(f"{fault.kind}: {fault.detail}\n    {again}", flush=True)
-        if time.monotonic() - told[0] > 60:
-            told[0] = time.monotonic()
+        if time.monotonic() - last_line[0] > 60:
+            last_line[0] = time.monotonic()
             print(f"{name}: {counts['cases']:,} of {count:,} cases", flush=True)
 
     numbers = [args.only] if args.only is not None else range(count)

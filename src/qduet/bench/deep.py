@@ -35,7 +35,7 @@ from qduet.jobs.program import Program
 from qduet.minatar import GAMES
 from qduet.results.published import title
 from qduet.show.chart import Axis, Chart, Panel, Series
-from qduet.show.names import AGENTS, Style
+from qduet.show.names import VARIANT_COLOURS, Style
 
 DESCRIPTION = "training and evaluation of the deep agents"
 
@@ -226,10 +226,8 @@ def summary(readings: Iterable[Reading]) -> dict[str, Any]:
 def chart(readings: Sequence[Reading]) -> Chart:
     """Time of an iteration, frames per second and an evaluation against the number of runs."""
     games = list(dict.fromkeys(r.game for r in readings))
-    colours = [colour for _, colour in AGENTS.values()]
-    groups = {
-        game: Style(title(game), colour) for game, colour in zip(games, colours, strict=False)
-    }
+    coloured = zip(games, VARIANT_COLOURS, strict=False)
+    groups = {game: Style(title(game), colour) for game, colour in coloured}
     groups[FLOOR] = Style("floor", "#000000", ":")
     floor = lambda r: 1e6 * r.bytes_per_iteration / r.bandwidth
     numbers = sorted({r.runs for r in readings})

@@ -24,7 +24,7 @@ import numpy as np
 
 from qduet.core.errors import InputError
 from qduet.core.tables import Table
-from qduet.core.xla import small_loops
+from qduet.core.xla import jit_loops
 from qduet.show.chart import Axis, Chart, Panel, Series
 from qduet.show.names import Style, rule_styles
 from qduet.tabular.experience import Draws, World, first_states, walk
@@ -120,8 +120,7 @@ def readings_of(problem: str, mdp: MDP) -> Iterator[Reading]:
     draws = stream.first(STEPS)
     draw_ns = _fastest(lambda _: stream.next(STEPS)) / STEPS
     state, steps = first_states(world, draws.start), jax.tree.map(jnp.asarray, draws.steps)
-    jit = functools.partial(jax.jit, compiler_options=small_loops())  # as in a sweep
-    walked = jit(walk).lower(world, state, steps).compile()
+    walked = jit_loops(walk).lower(world, state, steps).compile()
     walk_ns = _fastest(lambda _: walked(world, state, steps)) / STEPS
     experience = walked(world, state, steps)[1]
     for name in (*RULES, FLOOR):
@@ -138,7 +137,7 @@ def readings_of(problem: str, mdp: MDP) -> Iterator[Reading]:
         )
         repeat = lambda x: jnp.repeat(jnp.asarray(x)[..., None], STEP_SIZES.size, axis=-1)
         tables = jax.tree.map(repeat, rule.init(draws.v, draws.adv))
-        in_place = jit(functools.partial(learn, task, True), donate_argnums=0)
+        in_place = jit_loops(functools.partial(learn, task, True), donate_argnums=0)
         compiled = in_place.lower(tables, experience).compile()
         updates = STEPS * STEP_SIZES.size
         update_ns = _fastest(functools.partial(_after, compiled, experience), tables) / updates

@@ -55,8 +55,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measures one section and prints its readings."""
     check(args)
-    if args.figure is not None and not args.figure.endswith(".png"):
-        raise InputError(f"--figure must name a .png file; it is {args.figure}")
+    if args.figure is not None:
+        if not args.figure.endswith(".png"):
+            raise InputError(f"--figure must name a .png file; it is {args.figure}")
+        if not Path(args.figure).parent.is_dir():  # before minutes of measuring
+            raise InputError(f"--figure {args.figure}: there is no such directory")
     measured = section(args.section)
     readings: list[Any] = []
     for reading in measured.measure(args):

@@ -129,8 +129,8 @@ def _reproduce(chosen: list[TabularExperiment], out: Path, *, judged: bool) -> l
         with progress(sum(figure.updates for figure in chosen), "updates") as advance:
             drawn = []
             for figure in chosen:
-                told = lambda n, updates, name=figure.figure: advance(f"{name}, |A| = {n}", updates)
-                results = run_experiment(figure, out, on_progress=told)
+                tell = lambda n, updates, name=figure.figure: advance(f"{name}, |A| = {n}", updates)
+                results = run_experiment(figure, out, on_progress=tell)
                 drawn.append(artist.submit(_show, results, out, judged=judged))
         return [finding for each in drawn for finding in each.result()]
     finally:

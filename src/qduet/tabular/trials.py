@@ -21,7 +21,7 @@ import numpy as np
 
 from qduet.core.errors import InputError
 from qduet.core.machine import cores
-from qduet.core.xla import native_function, small_loops
+from qduet.core.xla import jit_loops, native_function
 from qduet.tabular.experience import (
     Draws,
     SeedDraws,
@@ -186,16 +186,14 @@ def _compile(
         lambda arrays, *rest: f(task._replace(world=arrays[0], target=arrays[1]), native, *rest)
     )
 
-    jit = functools.partial(jax.jit, compiler_options=small_loops())
-
     def compiled(native: bool) -> Programs:
         begin = with_arrays(_begin, native)
         if chunks == 1:  # nobody needs the tables
             whole = lambda *args: (None, *begin(*args)[1:])
-            return Programs(jit(whole).lower(arrays, draws, steps).compile(), None)
-        lowered = jit(begin).lower(arrays, draws, steps)
+            return Programs(jit_loops(whole).lower(arrays, draws, steps).compile(), None)
+        lowered = jit_loops(begin).lower(arrays, draws, steps)
         progress = lowered.out_info[0]
-        proceed = jit(with_arrays(_continue, native), donate_argnums=1)
+        proceed = jit_loops(with_arrays(_continue, native), donate_argnums=1)
         return Programs(lowered.compile(), proceed.lower(arrays, progress, steps).compile())
 
     if task.rule.trailing_axes and task.world.terminal.size > 1:
@@ -212,8 +210,7 @@ def _walks(on_cpu: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
         return walk(world, first_states(world, uniform), steps)
 
     over_seeds = lambda f: f if on_cpu else jax.vmap(f, in_axes=(None, 0, 0))
-    jit = functools.partial(jax.jit, compiler_options=small_loops())
-    return jit(over_seeds(start)), jit(over_seeds(walk))
+    return jit_loops(over_seeds(start)), jit_loops(over_seeds(walk))
 
 
 def _positive(name: str, initial_error: np.ndarray) -> np.ndarray:
@@ -266,7 +263,7 @@ def run_trials(
     """Each task's errors ``[seeds, points, K]`` and initial errors ``[seeds]``, by its name.
 
     `draws_of` gives the random numbers of a seed. `on_progress` is called from any thread with the
-    number of updates done since its last call.
+    number of updates done since its last call. Raises `InputError` if an initial error is 0.
     """
     on_cpu = jax.default_backend() == "cpu"
     over_seeds = (lambda f: f) if on_cpu else functools.partial(jax.vmap, in_axes=(None, 0, 0))

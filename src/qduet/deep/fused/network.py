@@ -58,6 +58,7 @@ def update(
 ) -> Updated:
     """Step `number` of Adam on `loss`, a function of the outputs at `packed`, uint8[n, bytes].
 
+    `epsilon` is Adam's, a number that is known when this is traced.
     `uses_v` is bool[]: false if the loss does not depend on V, whose stream then has no gradient.
     `shared_bias` is bool[]: whether the advantage head has one bias for all actions.
     """

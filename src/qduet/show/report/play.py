@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from qduet.jobs import recording_file
 from qduet.results.published import title
 from qduet.show.player.page import embedded
 from qduet.show.report.html import Raw, code, details, el, table
@@ -13,11 +12,6 @@ ORDER = ("rdq", "dueling_dqn", "dqn")
 
 LARGEST = 9_000_000
 """Bytes of recordings that the page takes; it must stay below 15 MB."""
-
-
-def load(path: Path) -> dict[str, Any]:
-    """A recording as the document that the player reads, checked."""
-    return recording_file.read_document(path)[0]
 
 
 def _rank(document: dict[str, Any]) -> tuple[Any, ...]:

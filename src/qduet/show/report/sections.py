@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from qduet.core.errors import InputError
 from qduet.core.reading import as_input_error
+from qduet.jobs.recording_file import read_document
 from qduet.paper.certificate import Certificate, as_document, certify
 from qduet.paper.figures import FIGURES, figure_of
 from qduet.results.runs import Runs, load
@@ -257,8 +258,8 @@ def _deep_finding(main: Certificate | None) -> str:
 
 
 def _play(found: Found, problems: list[str]) -> Section:
-    loaded = [(path, attempt(problems, path, play.load, path)) for path in found.recordings]
-    documents = [(path, document) for path, document in loaded if document is not None]
+    read = [(path, attempt(problems, path, read_document, path)) for path in found.recordings]
+    documents = [(path, checked[0]) for path, checked in read if checked is not None]
     lead = (
         "Two value functions at work: V says how good the board is, A which action is better than "
         "the others, and the agent takes the action with the largest Q."
