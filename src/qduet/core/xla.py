@@ -27,7 +27,7 @@ def jit_loops(function: Callable[..., Any], **options: Any) -> Any:
 
 @functools.cache
 def _fewer_optimisations() -> dict[str, Any]:
-    """Options of XLA's CPU compiler; none on other devices, or where this XLA does not know them."""
+    """Options of XLA's CPU compiler; none on other devices, nor where this XLA lacks them."""
     if jax.default_backend() != "cpu":
         return {}
     options = {"xla_backend_optimization_level": 1, "xla_cpu_use_fusion_emitters": False}

@@ -34,7 +34,7 @@ ABOUT = "experiment.json"
 """The file with an experiment's title, beside its curves; no curves file is refused for it."""
 
 ROUNDING = 2
-"""To be raised when the rules stay as they are, but their curves come to differ in the last bits."""
+"""To be raised when rules stay as they are, but their curves come to differ in the last bits."""
 
 
 class Results(NamedTuple):
