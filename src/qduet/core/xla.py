@@ -30,7 +30,11 @@ def _fewer_optimisations() -> dict[str, Any]:
     """Options of XLA's CPU compiler; none on other devices, nor where this XLA lacks them."""
     if jax.default_backend() != "cpu":
         return {}
-    options = {"xla_backend_optimization_level": 1, "xla_cpu_use_fusion_emitters": False}
+    options = {
+        "xla_backend_optimization_level": 1,
+        "xla_cpu_use_fusion_emitters": False,
+        "xla_cpu_parallel_codegen_split_count": 1,  # these programs are too small to be split
+    }
     try:
         jax.jit(lambda: 0, compiler_options=options).lower().compile()
     except jax.errors.JaxRuntimeError:

@@ -83,7 +83,7 @@ def run(
     _check_names(experiment, extra)
     folder = Path(directory) / experiment.figure
     sizes = [_read(experiment, folder, num_actions, extra) for num_actions in experiment.actions]
-    _run_missing(experiment, sizes, workers or default_workers(), on_progress)
+    _run_missing(experiment, sizes, workers, on_progress)
     with contextlib.suppress(OSError, InputError):  # a directory that is read-only will do
         write_json(folder / ABOUT, {"title": experiment.title})
     names = (*(spec.id for spec in experiment.rules), *extra)
@@ -149,7 +149,7 @@ def _read(
 def _run_missing(
     experiment: TabularExperiment,
     sizes: list[_Size],
-    threads: int,
+    workers: int | None,
     on_progress: Callable[[int, int], None] | None,
 ) -> None:
     """Runs all that is missing, each |A| in a thread: one compiles while another computes."""
@@ -174,7 +174,7 @@ def _run_missing(
             init_std=experiment.init_std,
             joint_initial_error=experiment.protocol == "reference",
             on_progress=functools.partial(report, size.mdp.num_actions),
-            workers=-(-threads // len(pending)),
+            workers=-(-(workers or default_workers()) // len(pending)),
         )
         for name, curves in fresh.items():
             write_arrays(size.folder / f"{name}.npz", curves._asdict(), size.settings[name])
@@ -184,7 +184,8 @@ def _run_missing(
         runs = len(size.curves) * experiment.seeds * len(experiment.step_sizes)
         report(size.mdp.num_actions, runs * experiment.steps)
     pending = [size for size in sizes if len(size.curves) < len(size.rules)]
-    pool = ThreadPoolExecutor(threads)
+    # One |A| more than there are cores: while it waits for Python's lock, the others compute.
+    pool = ThreadPoolExecutor(workers or default_workers() + 1)
     try:
         for _ in pool.map(run_size, reversed(pending)):  # the largest first
             pass
