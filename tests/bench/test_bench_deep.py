@@ -45,7 +45,7 @@ def test_agents_share_the_runs_if_they_can():
 
 def test_a_reading_agrees_with_itself(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(deep, "COPIED", 4_000_000)
-    arguments = ["--games", "Breakout", "--steps", "1_000", "--episodes", "2"]
+    arguments = ["--games", "Breakout", "--steps", "1_000", "--episodes", "2", "1"]
     arguments += ["--figure", str(tmp_path / "deep.png")]
     assert main(["bench", "--deep", *arguments, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -60,19 +60,20 @@ def test_a_reading_agrees_with_itself(capsys, monkeypatch, tmp_path):
     floor = r["bytes_per_iteration"] / r["bandwidth"] * 1e6
     assert r["floor_share"] == pytest.approx(floor / r["us_per_iteration"])
     assert r["compile_seconds"] > 0
-    assert r["evaluation_seconds"] > 0
+    assert r["episodes"] == [1, 2]
+    assert min(r["evaluation_seconds"]) > 0
     assert r["training_bytes"] > 4_000_000, "weights and Adam's moments, and their copy"
     assert (tmp_path / "deep.png").read_bytes().startswith(b"\x89PNG")
     deep.show([deep.Reading(**r)])
     assert "90 runs × 10,000,000 steps" in capsys.readouterr().out
 
 
-def test_lines_against_runs_by_hand():
+def test_lines_against_runs_and_episodes_by_hand():
     """1 and 3 runs take 400 and 480 µs; 430 MB a run at 4.3 TB/s are 100 µs."""
     readings = [
         deep.Reading(
             "Breakout", "rdq", n, 1_000, us, n * 4e6 / us, n * 430_000_000, 4.3e12, "known",
-            n * 100 / us, 9.0, 2, 0.5, n * 10**9, 1.0,
+            n * 100 / us, 9.0, (2, 20), (0.5, n * 0.9), n * 10**9, 1.0,
         )
         for n, us in ((3, 480.0), (1, 400.0))
     ]  # fmt: skip
@@ -82,7 +83,8 @@ def test_lines_against_runs_by_hand():
     ]
     assert lines[0] == {"floor": ([1, 3], [100, 300]), "Breakout": ([1, 3], [400, 480])}
     assert lines[1] == {"floor": ([1, 3], [40_000, 40_000]), "Breakout": ([1, 3], [10_000, 25_000])}
-    assert lines[2] == {"Breakout": ([1, 3], [0.5, 0.5])}
+    assert lines[2] == {"Breakout": ([1, 3], [1000, 3000])}, "MB"
+    assert lines[3] == {"Breakout": ([2, 20], [0.5, 2.7])}, "of the three runs"
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ a CPU the weights of a few runs stay in its caches, and the floor says little.)
 """
 
 import argparse
+import dataclasses
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -53,7 +54,7 @@ RUNS, STEPS, EVALUATIONS, EPISODES = 90, 10_000_000, 11, 1_000
 
 
 class Reading(NamedTuple):
-    """What was measured on one game."""
+    """What was measured on one game with one number of runs."""
 
     game: str
     agents: str
@@ -76,10 +77,10 @@ class Reading(NamedTuple):
     """The floor's time over the measured one."""
     compile_seconds: float
     """What the first calls took longer than later ones; 1,000 steps of warm-up are in it."""
-    episodes: int
-    """Of each run, in the timed evaluation."""
-    evaluation_seconds: float
-    """Of all episodes of all runs."""
+    episodes: tuple[int, ...]
+    """Of each run, in each timed evaluation."""
+    evaluation_seconds: tuple[float, ...]
+    """Of each evaluation: all its episodes of all runs."""
     training_bytes: int
     """Memory that the runs need while they train."""
     whole_minutes: float
@@ -97,7 +98,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "multiple of 3: all agents",
     )
     add("--steps", type=int, help="that are timed; default: 100,000 on GPUs, 4,000 on CPUs")
-    add("--episodes", type=int, help="of an evaluation; default: 1,000 on GPUs, 50 on CPUs")
+    add(
+        "--episodes",
+        type=int,
+        nargs="+",
+        help="of an evaluation, one or more numbers; default: 1,000 on GPUs, 50 on CPUs",
+    )
 
 
 def measure(args: argparse.Namespace) -> Iterator[Reading]:
@@ -109,14 +115,14 @@ def measure(args: argparse.Namespace) -> Iterator[Reading]:
             raise unknown_name("game", game, GAMES)
     numbers = args.runs or [1 if on_cpu else RUNS]
     steps = args.steps or (4_000 if on_cpu else 100_000)
-    episodes = args.episodes or (50 if on_cpu else EPISODES)
-    jobs = [job(game, runs, episodes) for game in games for runs in numbers]
+    episodes = tuple(sorted(args.episodes or [50 if on_cpu else EPISODES]))
+    jobs = [job(game, runs, episodes[-1]) for game in games for runs in numbers]
     every = jobs[0].members[0].agent.sync_every
     if steps % every:
         raise InputError(f"--steps must be a multiple of {every:,}; it is {steps:,}")
     bandwidth = bandwidth_of(jax.local_devices()[0])
     for one in jobs:
-        yield reading(one, steps, *bandwidth)
+        yield reading(one, steps, episodes, *bandwidth)
 
 
 def job(game: str, runs: int, episodes: int) -> Job:
@@ -127,11 +133,13 @@ def job(game: str, runs: int, episodes: int) -> Job:
     return Job(f"MinAtar/{game}-v1", agents, seeds, episodes=episodes)
 
 
-def reading(job: Job, steps: int, bandwidth: float, bandwidth_from: str) -> Reading:
-    """Times a job."""
+def reading(
+    job: Job, steps: int, episodes: tuple[int, ...], bandwidth: float, bandwidth_from: str
+) -> Reading:
+    """Times a job, and an evaluation for each number of `episodes`, of which the job's is last."""
     built = program.build(job)
     with checking_memory(built, jax.local_devices(), job.episodes):
-        compiling, training, evaluating = _timed(job, built, steps)
+        compiling, training, evaluating = _timed(job, built, steps, episodes)
     num_runs, moved = len(job.members), traffic(built.shapes[0].params)
     seconds = training * STRIDE / steps
     return Reading(
@@ -146,15 +154,17 @@ def reading(job: Job, steps: int, bandwidth: float, bandwidth_from: str) -> Read
         bandwidth_from=bandwidth_from,
         floor_share=moved / (bandwidth * built.devices) / seconds,
         compile_seconds=compiling,
-        episodes=job.episodes,
+        episodes=episodes,
         evaluation_seconds=evaluating,
         training_bytes=num_runs * bytes_per_run(built, 0),
-        whole_minutes=whole_minutes(num_runs, seconds, job.episodes, evaluating, compiling),
+        whole_minutes=whole_minutes(num_runs, seconds, job.episodes, evaluating[-1], compiling),
     )
 
 
-def _timed(job: Job, built: Program, steps: int) -> tuple[float, float, float]:
-    """Seconds of compilation, of `steps` steps and of an evaluation."""
+def _timed(
+    job: Job, built: Program, steps: int, episodes: tuple[int, ...]
+) -> tuple[float, float, tuple[float, ...]]:
+    """Seconds of compilation, of `steps` steps and of each evaluation."""
     agent = job.members[0].agent
     begun = time.perf_counter()
     runs = built.warm_up(built.start())
@@ -174,11 +184,17 @@ def _timed(job: Job, built: Program, steps: int) -> tuple[float, float, float]:
         left -= count
     training = time.perf_counter() - begun
 
-    def evaluate() -> None:
-        built.evaluate(built.weights_to_evaluate(runs, first + steps), first + steps, lambda: None)
+    evaluating = []
+    for number in episodes:
+        own = program.build(dataclasses.replace(job, episodes=number))
 
-    slow, evaluating = _seconds(evaluate), _seconds(evaluate)
-    return compiling + max(slow - evaluating, 0.0), training, evaluating
+        def evaluate(own: Program = own) -> None:
+            weights = own.weights_to_evaluate(runs, first + steps)
+            own.evaluate(weights, first + steps, lambda: None)
+
+        slow = _seconds(evaluate)
+        evaluating.append(_seconds(evaluate))
+    return compiling + max(slow - evaluating[-1], 0.0), training, tuple(evaluating)
 
 
 def _seconds(function: Callable[[], Any]) -> float:
@@ -224,30 +240,45 @@ def summary(readings: Iterable[Reading]) -> dict[str, Any]:
 
 
 def chart(readings: Sequence[Reading]) -> Chart:
-    """Time of an iteration, frames per second and an evaluation against the number of runs."""
+    """Iteration, frames per second and memory against runs; evaluation against episodes."""
     games = list(dict.fromkeys(r.game for r in readings))
     coloured = zip(games, VARIANT_COLOURS, strict=False)
     groups = {game: Style(title(game), colour) for game, colour in coloured}
     groups[FLOOR] = Style("floor", "#000000", ":")
     floor = lambda r: 1e6 * r.bytes_per_iteration / r.bandwidth
-    numbers = sorted({r.runs for r in readings})
-    runs = Axis("Runs", log=True, ticks=tuple(numbers), names=tuple(map(str, numbers)))
-    panels = []
-    for name, unit, measured, least in (
+    against_runs = (
         ("4 steps and an update of all runs", "µs", lambda r: r.us_per_iteration, floor),
         ("Frames of all runs", "per second", lambda r: r.frames_per_second,
          lambda r: STRIDE * 1e6 * r.runs / floor(r)),
-        ("An evaluation of all runs", "s", lambda r: r.evaluation_seconds, None),
-    ):  # fmt: skip
+        ("Memory while training", "MB", lambda r: r.training_bytes / 1e6, None),
+    )  # fmt: skip
+    side_by_side = sorted(readings, key=lambda r: r.runs)
+    runs = _counts("Runs", [r.runs for r in readings])
+    panels = []
+    for name, unit, measured, least in against_runs:
         series = []
         for game in games:
-            own = sorted((r for r in readings if r.game == game), key=lambda r: r.runs)
+            own = [r for r in side_by_side if r.game == game]
             x = np.array([r.runs for r in own], float)
             if least is not None:
                 series.append(Series(FLOOR, x, np.array([least(r) for r in own]), detail=game))
             series.append(Series(game, x, np.array([measured(r) for r in own]), marker="o"))
         panels.append(Panel(name, runs, Axis(unit, log=True), tuple(series)))
+    most = [r for r in readings if r.runs == side_by_side[-1].runs]
+    series = [
+        Series(r.game, np.array(r.episodes, float), np.array(r.evaluation_seconds), marker="o")
+        for r in most
+    ]
+    episodes = _counts("Episodes of each run", [n for r in most for n in r.episodes])
+    name = f"An evaluation of {most[0].runs} runs"
+    panels.append(Panel(name, episodes, Axis("s", log=True), tuple(series)))
     return Chart(f"Training side by side, {jax.devices()[0].device_kind}", groups, tuple(panels))
+
+
+def _counts(label: str, numbers: Iterable[int]) -> Axis:
+    """An axis with ticks at these numbers alone."""
+    ticks = tuple(sorted({*numbers}))
+    return Axis(label, log=True, ticks=ticks, names=tuple(f"{n:,}" for n in ticks))
 
 
 def show(readings: Iterable[Reading]) -> None:
@@ -267,7 +298,7 @@ def show(readings: Iterable[Reading]) -> None:
                 f"{r.frames_per_second:,.0f}",
                 f"{r.floor_share:.0%}",
                 f"{r.compile_seconds:.1f} s",
-                f"{r.evaluation_seconds:.1f} s",
+                f"{r.evaluation_seconds[-1]:.1f} s",
                 whole,
             )
         )
@@ -276,7 +307,7 @@ def show(readings: Iterable[Reading]) -> None:
     print(
         f"floor: time of an iteration's memory traffic ({one.bytes_per_iteration / 1e6:,.0f} MB in "
         f"{title(one.game)}) at {one.bandwidth / 1e9:,.0f} GB/s ({one.bandwidth_from}), over the "
-        f"time it took\nevaluation: {one.episodes:,} episodes of each run, early in training; "
+        f"time it took\nevaluation: {one.episodes[-1]:,} episodes of each run, early in training; "
         f"better play lasts longer\nwhole: {RUNS} runs × {STEPS:,} steps with {EVALUATIONS} "
         f"evaluations of {EPISODES:,} episodes, extrapolated"
     )

@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis as MatplotlibAxis
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
-from matplotlib.ticker import EngFormatter, FuncFormatter
+from matplotlib.ticker import EngFormatter, FuncFormatter, LogFormatter, NullLocator
 
 from qduet.core.files import write_atomically
 from qduet.show.chart import FAINT, MOST_PERCENT, PUBLISHED, STEPS, Axis, Chart, Panel, Series
@@ -67,7 +67,7 @@ def draw(chart: Chart) -> Figure:
     (`Chart.about`), where the rows of panels leave a place.
     """
     chart = chart.shown
-    columns = min(3, len(chart.panels))
+    columns = 2 if len(chart.panels) == 4 else min(3, len(chart.panels))
     rows = -(-len(chart.panels) // columns)
     size = (columns * (3.65 if columns == 3 else 5.4), 3.1 * rows + 1.0)
     with house_style():
@@ -221,9 +221,19 @@ def _with_band(series: Series) -> list[np.ndarray]:
     return [series.y, *band]
 
 
+class _RoundNumbers(LogFormatter):
+    """600 and 20,000 between the powers of ten, where there is room for them."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return f"{x:,g}" if super().__call__(x, pos) else ""
+
+
 def _set_ticks(axis: MatplotlibAxis, chosen: Axis) -> None:
+    if chosen.log:
+        axis.set_minor_formatter(_RoundNumbers())
     if chosen.ticks:
         axis.set_ticks(chosen.ticks, labels=chosen.names or None)
+        axis.set_minor_locator(NullLocator())
     elif chosen.percent:
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}%"))
     elif chosen.label == STEPS:
