@@ -1,5 +1,6 @@
 """`qduet bench --deep`: what is computed from the readings, and one small reading."""
 
+import argparse
 import json
 
 import jax
@@ -21,7 +22,7 @@ def test_traffic_is_counted_from_the_weights():
     """Breakout: 36×16+16, twice 1024×128+128, 128+1 for V, 128×3+3 for A; 4 bytes each."""
     conv, hidden, v, adv = 592, 131_200, 129, 387
     weights, acting = conv + 2 * hidden + v + adv, conv + hidden + adv
-    shapes = program.build(deep.job("Breakout", 2, 1)).shapes[0].params
+    shapes = program.build(deep.job("Breakout", 2, ["rdq"], 1)).shapes[0].params
     assert deep.traffic(shapes) == 2 * 4 * (9 * weights + 4 * acting)
 
 
@@ -37,10 +38,18 @@ def test_another_device_is_measured(monkeypatch):
     assert 1e8 < bandwidth < 1e13
 
 
-def test_agents_share_the_runs_if_they_can():
-    shares = lambda runs: [(m.label, m.seed) for m in deep.job("Breakout", runs, 1).members]
-    assert shares(3) == [("dqn", 0), ("dueling_dqn", 0), ("rdq", 0)]
-    assert shares(2) == [("rdq", 0), ("rdq", 1)]
+@pytest.mark.parametrize(
+    ("runs", "agents"), [([3, 6], "dqn dueling_dqn rdq"), ([1, 3], "rdq"), ([2], "rdq")]
+)
+def test_all_readings_are_of_the_same_agents(runs, agents, monkeypatch):
+    monkeypatch.setattr(deep, "bandwidth_of", lambda device: (1.0, "known"))
+    monkeypatch.setattr(deep, "reading", lambda job, *rest: job)
+    words = ["--runs", *map(str, runs), "--steps", "1000"]
+    parser = argparse.ArgumentParser()
+    deep.add_arguments(parser)
+    jobs = list(deep.measure(argparse.Namespace(games=None, **vars(parser.parse_args(words)))))
+    assert [len(job.members) for job in jobs] == runs
+    assert {" ".join(label for label, _ in job.agents) for job in jobs} == {agents}
 
 
 def test_a_reading_agrees_with_itself(capsys, monkeypatch, tmp_path):
@@ -78,7 +87,7 @@ def test_lines_against_runs_and_episodes_by_hand():
         for n, us in ((3, 480.0), (1, 400.0))
     ]  # fmt: skip
     lines = [
-        {series.group: (series.x.tolist(), series.y.tolist()) for series in panel.series}
+        {s.detail or s.group: (s.x.tolist(), s.y.tolist()) for s in panel.series}
         for panel in deep.chart(readings).panels
     ]
     assert lines[0] == {"floor": ([1, 3], [100, 300]), "Breakout": ([1, 3], [400, 480])}

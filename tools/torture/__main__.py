@@ -91,7 +91,7 @@ def perform(name: str, lab: Laboratory, args: argparse.Namespace) -> dict[str, A
         "faults": {kind: found[kind] for kind in sorted({*FAULTS, *found})},
         "failures": failures,
         "minutes": round((time.monotonic() - begun) / 60, 1),
-        "commit": (commit() or "unknown")[:7],
+        "commit": re.sub("(?<=^.{7})[0-9a-f]+", "", commit() or "unknown"),
         "cores": cores(),
     }
 
@@ -109,7 +109,9 @@ def table(figures: dict[str, dict[str, Any]]) -> str:
         cells = [figure["part"], shown, *(str(figure["faults"][kind]) for kind in FAULTS)]
         lines.append(f"| {' | '.join(cells)} |")
     minutes = sum(figure["minutes"] for figure in figures.values())
-    of = lambda key: ", ".join(sorted({str(figure[key]) for figure in figures.values()}))
+    of = lambda key: ", ".join(
+        sorted({str(figure.get(key, "unknown")) for figure in figures.values()})
+    )
     about = f"Commit {of('commit')}, {of('cores')} cores, {minutes:.0f} minutes, seed {of('seed')}."
     return "\n".join([*lines, "", about])
 

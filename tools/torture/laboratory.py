@@ -6,9 +6,11 @@ temporary file left behind, more than 2 GB of memory for a tiny file.
 """
 
 import csv
+import functools
 import hashlib
 import json
 import multiprocessing
+import multiprocessing.forkserver
 import multiprocessing.process
 import os
 import re
@@ -18,6 +20,7 @@ import subprocess
 import tempfile
 import threading
 import time
+import unittest.mock
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
@@ -84,16 +87,17 @@ _SERVER.set_forkserver_preload(["torture.child"])
 _STARTING = threading.Lock()
 
 
+@functools.cache
+def _start_server() -> None:
+    """Starts the server of processes, which keeps the environment of its own start."""
+    with unittest.mock.patch.dict(os.environ, ENVIRONMENT):
+        multiprocessing.forkserver.ensure_running()
+
+
 def _begin(process: multiprocessing.process.BaseProcess) -> None:
-    """Starts a process; the first one starts the server too, which keeps this environment."""
     with _STARTING:
-        before = dict(os.environ)
-        os.environ.update(ENVIRONMENT)
-        try:
-            process.start()
-        finally:
-            os.environ.clear()
-            os.environ.update(before)
+        _start_server()
+        process.start()
 
 
 def run(
@@ -265,7 +269,8 @@ class Laboratory:
         self.specimens = root / "specimens"
         self._locks: dict[str, threading.Lock] = {}
         made, now = self.specimens / "made", str(commit())
-        if not made.exists() or made.read_text() != now:  # other code may write other bytes
+        # Other code may write other bytes. What an edited tree is now, its commit does not tell.
+        if not made.exists() or made.read_text() != now or now.endswith("+changes"):
             for name in ("specimens", "shown"):
                 shutil.rmtree(root / name, ignore_errors=True)
             (root / "undisturbed.json").unlink(missing_ok=True)

@@ -4,18 +4,20 @@ For each game, all runs of a job start and warm up. Then a stretch of training i
 evaluation of the weights after it. Both together give the time of the paper's protocol: 90 runs (3
 agents × 30 seeds) × 10,000,000 steps with 11 evaluations of 1,000 episodes.
 
-An iteration (4 steps and an update of every run) cannot be faster than its memory traffic. With P
-the bytes of all weights and A those that acting needs (all but the V stream), it is at least
+What bounds an iteration (4 steps and an update of every run) is its memory traffic. With P the
+bytes of all weights and A those that acting needs (all but the V stream), it is
 
     9 P + 4 A:   Adam reads and writes p, m, v (6 P); forward pass, target network and backward
                  pass read p (3 P); four greedy actions read A
 
-if a gradient is used where it arises and never stored. The *floor* is that over the bandwidth. (On
-a CPU the weights of a few runs stay in its caches, and the floor says little.)
+if a gradient is used where it arises and never stored. The *floor* is that over the bandwidth. It
+is a tenth too high where a third of the runs are DQN, whose V stream is not moved. (On a CPU the
+weights of a few runs stay in its caches, and the floor says little.)
 """
 
 import argparse
 import dataclasses
+import functools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -46,9 +48,6 @@ BANDWIDTH = {"NVIDIA H200": 4.3e12}
 COPIED = 2**28
 """Bytes of the array whose copy is timed on other devices."""
 
-FLOOR = "floor"
-"""What a chart calls the floor."""
-
 RUNS, STEPS, EVALUATIONS, EPISODES = 90, 10_000_000, 11, 1_000
 """The paper's protocol for one game."""
 
@@ -68,7 +67,7 @@ class Reading(NamedTuple):
     frames_per_second: float
     """Of all runs together."""
     bytes_per_iteration: int
-    """The least memory traffic, 9 P + 4 A."""
+    """The memory traffic, 9 P + 4 A."""
     bandwidth: float
     """Bytes per second, of all devices in use."""
     bandwidth_from: str
@@ -82,7 +81,7 @@ class Reading(NamedTuple):
     evaluation_seconds: tuple[float, ...]
     """Of each evaluation: all its episodes of all runs."""
     training_bytes: int
-    """Memory that the runs need while they train."""
+    """Memory that the runs need while they train, as computed from their state."""
     whole_minutes: float
     """Extrapolated to the paper's protocol, compilation included."""
 
@@ -94,8 +93,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runs",
         type=int,
         nargs="+",
-        help="how many side by side, one or more numbers; default: 90 on GPUs, 1 on CPUs; a "
-        "multiple of 3: all agents",
+        help="how many side by side, one or more numbers; default: 90 on GPUs, 1 on CPUs; if all "
+        "are multiples of 3, they are of the paper's agents, else of RDQ",
     )
     add("--steps", type=int, help="that are timed; default: 100,000 on GPUs, 4,000 on CPUs")
     add(
@@ -116,7 +115,9 @@ def measure(args: argparse.Namespace) -> Iterator[Reading]:
     numbers = args.runs or [1 if on_cpu else RUNS]
     steps = args.steps or (4_000 if on_cpu else 100_000)
     episodes = tuple(sorted(args.episodes or [50 if on_cpu else EPISODES]))
-    jobs = [job(game, runs, episodes[-1]) for game in games for runs in numbers]
+    alike = all(runs % len(PAPER_AGENTS) == 0 for runs in numbers)
+    agents = list(PAPER_AGENTS) if alike else ["rdq"]
+    jobs = [job(game, runs, agents, episodes[-1]) for game in games for runs in numbers]
     every = jobs[0].members[0].agent.sync_every
     if steps % every:
         raise InputError(f"--steps must be a multiple of {every:,}; it is {steps:,}")
@@ -125,9 +126,8 @@ def measure(args: argparse.Namespace) -> Iterator[Reading]:
         yield reading(one, steps, episodes, *bandwidth)
 
 
-def job(game: str, runs: int, episodes: int) -> Job:
-    """The runs that are timed: all agents if they share them evenly, else RDQ."""
-    names = list(PAPER_AGENTS) if runs % len(PAPER_AGENTS) == 0 else ["rdq"]
+def job(game: str, runs: int, names: Sequence[str], episodes: int) -> Job:
+    """The runs that are timed, which the agents of these `names` share evenly."""
     agents = tuple((name, make_agent(name)) for name in names)
     seeds = tuple(range(runs // len(names)))
     return Job(f"MinAtar/{game}-v1", agents, seeds, episodes=episodes)
@@ -184,17 +184,15 @@ def _timed(
         left -= count
     training = time.perf_counter() - begun
 
+    weights = built.weights_to_evaluate(runs, first + steps)
     evaluating = []
     for number in episodes:
-        own = program.build(dataclasses.replace(job, episodes=number))
-
-        def evaluate(own: Program = own) -> None:
-            weights = own.weights_to_evaluate(runs, first + steps)
-            own.evaluate(weights, first + steps, lambda: None)
-
-        slow = _seconds(evaluate)
-        evaluating.append(_seconds(evaluate))
-    return compiling + max(slow - evaluating[-1], 0.0), training, tuple(evaluating)
+        evaluate = program.build(dataclasses.replace(job, episodes=number)).evaluate
+        play = functools.partial(evaluate, weights, first + steps, lambda: None)
+        slow, fast = _seconds(play), _seconds(play)
+        compiling += max(slow - fast, 0.0)
+        evaluating.append(fast)
+    return compiling, training, tuple(evaluating)
 
 
 def _seconds(function: Callable[[], Any]) -> float:
@@ -244,13 +242,12 @@ def chart(readings: Sequence[Reading]) -> Chart:
     games = list(dict.fromkeys(r.game for r in readings))
     coloured = zip(games, VARIANT_COLOURS, strict=False)
     groups = {game: Style(title(game), colour) for game, colour in coloured}
-    groups[FLOOR] = Style("floor", "#000000", ":")
     floor = lambda r: 1e6 * r.bytes_per_iteration / r.bandwidth
     against_runs = (
         ("4 steps and an update of all runs", "µs", lambda r: r.us_per_iteration, floor),
         ("Frames of all runs", "per second", lambda r: r.frames_per_second,
          lambda r: STRIDE * 1e6 * r.runs / floor(r)),
-        ("Memory while training", "MB", lambda r: r.training_bytes / 1e6, None),
+        ("Memory for training, computed", "MB", lambda r: r.training_bytes / 1e6, None),
     )  # fmt: skip
     side_by_side = sorted(readings, key=lambda r: r.runs)
     runs = _counts("Runs", [r.runs for r in readings])
@@ -261,7 +258,8 @@ def chart(readings: Sequence[Reading]) -> Chart:
             own = [r for r in side_by_side if r.game == game]
             x = np.array([r.runs for r in own], float)
             if least is not None:
-                series.append(Series(FLOOR, x, np.array([least(r) for r in own]), detail=game))
+                y = np.array([least(r) for r in own])
+                series.append(Series(game, x, y, line=":", detail="floor"))
             series.append(Series(game, x, np.array([measured(r) for r in own]), marker="o"))
         panels.append(Panel(name, runs, Axis(unit, log=True), tuple(series)))
     most = [r for r in readings if r.runs == side_by_side[-1].runs]

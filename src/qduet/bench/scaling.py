@@ -31,7 +31,7 @@ from qduet.tabular.experience import Draws, World, first_states, walk
 from qduet.tabular.grid_worlds import maze
 from qduet.tabular.mdp import MDP, QTable, Successors, uniform_policy
 from qduet.tabular.rules import Rule, bc_qvmax, hard_rdq, q_learning, trailing_axes
-from qduet.tabular.trials import Task, learn
+from qduet.tabular.trials import learn
 
 DESCRIPTION = "cost of a tabular update against |S| and |A|"
 
@@ -125,19 +125,10 @@ def readings_of(problem: str, mdp: MDP) -> Iterator[Reading]:
     experience = walked(world, state, steps)[1]
     for name in (*RULES, FLOOR):
         rule = touch() if name == FLOOR else RULES[name]()
-        task = Task(
-            rule=rule,
-            world=world,
-            target=jnp.zeros(()),
-            step_sizes=jnp.asarray(STEP_SIZES, np.float32),
-            record_every=STEPS,
-            epsilon=None,
-            alive=np.zeros(0),
-            joint_initial_error=False,
-        )
         repeat = lambda x: jnp.repeat(jnp.asarray(x)[..., None], STEP_SIZES.size, axis=-1)
         tables = jax.tree.map(repeat, rule.init(draws.v, draws.adv))
-        in_place = jit_loops(functools.partial(learn, task, True), donate_argnums=0)
+        step_sizes = jnp.asarray(STEP_SIZES, np.float32)
+        in_place = jit_loops(functools.partial(learn, rule, step_sizes, True), donate_argnums=0)
         compiled = in_place.lower(tables, experience).compile()
         updates = STEPS * STEP_SIZES.size
         update_ns = _fastest(functools.partial(_after, compiled, experience), tables) / updates

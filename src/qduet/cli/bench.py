@@ -11,7 +11,7 @@ from typing import Any
 
 from qduet.cli.options import add_json, print_json, real, whole
 from qduet.core.errors import InputError
-from qduet.core.files import write_atomically
+from qduet.core.files import check_writable, write_atomically
 
 EXAMPLE = """qduet bench
 qduet bench --minatar --games Seaquest --batch 1024 65536 --json
@@ -58,8 +58,7 @@ def run(args: argparse.Namespace) -> int:
     if args.figure is not None:
         if not args.figure.endswith(".png"):
             raise InputError(f"--figure must name a .png file; it is {args.figure}")
-        if not Path(args.figure).parent.is_dir():  # before minutes of measuring
-            raise InputError(f"--figure {args.figure}: there is no such directory")
+        check_writable(Path(args.figure).parent)  # before minutes of measuring
     measured = section(args.section)
     readings: list[Any] = []
     for reading in measured.measure(args):

@@ -4,7 +4,7 @@ import argparse
 import dataclasses
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from qduet.cli.options import add_out, nonempty_path
@@ -127,10 +127,12 @@ def _reproduce(chosen: list[TabularExperiment], out: Path, *, judged: bool) -> l
     artist = ThreadPoolExecutor(1)
     try:
         with progress(sum(figure.updates for figure in chosen), "updates") as advance:
-            drawn = []
+            drawn: list[Future[list[Finding]]] = []
             for figure in chosen:
                 tell = lambda n, updates, name=figure.figure: advance(f"{name}, |A| = {n}", updates)
                 results = run_experiment(figure, out, on_progress=tell)
+                if drawn:
+                    drawn[-1].result()  # raises now what went wrong while it was drawn
                 drawn.append(artist.submit(_show, results, out, judged=judged))
         return [finding for each in drawn for finding in each.result()]
     finally:

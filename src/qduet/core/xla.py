@@ -20,14 +20,14 @@ def jit_loops(function: Callable[..., Any], **options: Any) -> Any:
     """`jax.jit` for loops over small tables, which the CPU compiler then compiles in half the time.
 
     It makes fewer optimisations. The program is no slower, and rounds differently in the last bit.
-    On other devices this is `jax.jit`.
+    On other devices this is `jax.jit`. It must be the outermost one.
     """
     return jax.jit(function, compiler_options=_fewer_optimisations(), **options)
 
 
 @functools.cache
 def _fewer_optimisations() -> dict[str, Any]:
-    """Options of XLA's CPU compiler; none on other devices, nor where this XLA lacks them."""
+    """Options of XLA's CPU compiler; none on other devices."""
     if jax.default_backend() != "cpu":
         return {}
     options = {
@@ -35,6 +35,11 @@ def _fewer_optimisations() -> dict[str, Any]:
         "xla_cpu_use_fusion_emitters": False,
         "xla_cpu_parallel_codegen_split_count": 1,  # these programs are too small to be split
     }
+    return known_options(options)
+
+
+def known_options(options: dict[str, Any]) -> dict[str, Any]:
+    """`options` of the default device's compiler; none if this version of XLA refuses them."""
     try:
         jax.jit(lambda: 0, compiler_options=options).lower().compile()
     except jax.errors.JaxRuntimeError:
@@ -60,7 +65,7 @@ def native_function(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _on_cpu_or_else(cpu: Callable[..., Any], default: Callable[..., Any], *args: Any) -> Any:
     """``cpu(*args)`` on a CPU, ``default(*args)`` on another device."""
-    if jax.default_backend() == "cpu":  # there is no other device: half as much to trace
+    if jax.default_backend() == "cpu":  # nothing runs elsewhere: half as much to trace
         return cpu(*args)
     return jax.lax.platform_dependent(*args, cpu=cpu, default=default)
 

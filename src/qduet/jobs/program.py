@@ -22,6 +22,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding, SingleDev
 from qduet.agents import shared_settings
 from qduet.core.errors import InputError
 from qduet.core.tensors import is_key
+from qduet.core.xla import known_options
 from qduet.deep import environments, evaluation, training
 from qduet.deep.algorithms import Losses
 from qduet.deep.training import EVALUATION, Hyper, Run, Setting
@@ -247,13 +248,8 @@ def _compiled(
 @functools.cache
 def compiler_options(device: jax.Device) -> dict[str, str]:
     """XLA's options for training on such a device; none if this version of XLA refuses them."""
-    options = {"gpu": GPU_OPTIONS, "cpu": CPU_OPTIONS}.get(device.platform, {})
-    try:
-        with jax.default_device(device):
-            jax.jit(lambda: jnp.int32(0), compiler_options=options).lower().compile()
-    except jax.errors.JaxRuntimeError:
-        return {}
-    return options
+    with jax.default_device(device):
+        return known_options({"gpu": GPU_OPTIONS, "cpu": CPU_OPTIONS}.get(device.platform, {}))
 
 
 def _strong(tree: Any) -> Any:

@@ -67,7 +67,7 @@ def draw(chart: Chart) -> Figure:
     (`Chart.about`), where the rows of panels leave a place.
     """
     chart = chart.shown
-    columns = 2 if len(chart.panels) == 4 else min(3, len(chart.panels))
+    columns = 2 if len(chart.panels) == 4 and not chart.about else min(3, len(chart.panels))
     rows = -(-len(chart.panels) // columns)
     size = (columns * (3.65 if columns == 3 else 5.4), 3.1 * rows + 1.0)
     with house_style():

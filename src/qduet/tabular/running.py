@@ -184,8 +184,9 @@ def _run_missing(
         runs = len(size.curves) * experiment.seeds * len(experiment.step_sizes)
         report(size.mdp.num_actions, runs * experiment.steps)
     pending = [size for size in sizes if len(size.curves) < len(size.rules)]
-    # One |A| more than there are cores: while it waits for Python's lock, the others compute.
-    pool = ThreadPoolExecutor(workers or default_workers() + 1)
+    # On CPUs one |A| more than there are cores: some of them wait for Python's lock.
+    spare = int(jax.default_backend() == "cpu")
+    pool = ThreadPoolExecutor(workers or default_workers() + spare)
     try:
         for _ in pool.map(run_size, reversed(pending)):  # the largest first
             pass

@@ -11,6 +11,7 @@ chunk, another one runs each further chunk and updates the tables in place.
 
 import contextlib
 import functools
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -77,17 +78,19 @@ def _error(task: Task, tables: Tables) -> jax.Array:
     return _rms(task, values - task.target[..., None])
 
 
-def learn(task: Task, native: bool, tables: Tables, experience: Transition) -> Tables:
+def learn(
+    rule: Rule, step_sizes: jax.Array, native: bool, tables: Tables, experience: Transition
+) -> Tables:
     """The tables after each transition of `experience` (fields ``[n]``) in turn."""
-    update = task.rule.update
-    if not task.rule.trailing_axes:
+    update = rule.update
+    if not rule.trailing_axes:
         update = jax.vmap(update, in_axes=(-1, None, 0), out_axes=-1)
 
     def block(tables: Tables, experience: Transition, step_sizes: jax.Array) -> Tables:
         step = lambda tables, t: (update(tables, t, step_sizes), None)
         return jax.lax.scan(step, tables, experience)[0]
 
-    return (native_function(block) if native else block)(tables, experience, task.step_sizes)
+    return (native_function(block) if native else block)(tables, experience, step_sizes)
 
 
 def _act_and_learn(task: Task, states: jax.Array, tables: Tables, draws: StepDraws) -> Any:
@@ -139,7 +142,7 @@ def _continue(
     def record(progress: Progress, block: Any) -> tuple[Progress, jax.Array]:
         states, tables = progress
         if task.epsilon is None:
-            tables = learn(task, native, tables, block)
+            tables = learn(task.rule, task.step_sizes, native, tables, block)
         else:
             states, tables = _act_and_learn(task, states, tables, block)
         return Progress(states, tables), _error(task, tables)
@@ -173,16 +176,23 @@ class Programs(NamedTuple):
     """`_continue`, in place; None where a trial is a single chunk."""
 
 
-def _compile(
-    over_seeds: Callable[..., Any], task: Task, draws: Any, steps: Any, chunks: int
-) -> Programs:
+def _over_seeds(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function` of arrays and two things of a seed, for a call: one seed on CPU, else all."""
+    return function if _on_cpu() else jax.vmap(function, in_axes=(None, 0, 0))
+
+
+def _on_cpu() -> bool:
+    return jax.default_backend() == "cpu"
+
+
+def _compile(task: Task, draws: Any, steps: Any, chunks: int) -> Programs:
     """The programs of one task; as a native loop where that is known to work.
 
     XLA refuses some operations in a native loop with an error, after which an ordinary loop is
     compiled. With a single state it aborts the process, so that is never tried.
     """
     arrays = task.world, task.target
-    with_arrays = lambda f, native: over_seeds(
+    with_arrays = lambda f, native: _over_seeds(
         lambda arrays, *rest: f(task._replace(world=arrays[0], target=arrays[1]), native, *rest)
     )
 
@@ -203,29 +213,27 @@ def _compile(
 
 
 @functools.cache
-def _walks(on_cpu: bool) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Programs that walk the first steps, and further ones, of a seed or of all seeds."""
+def _walks(backend: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Programs that walk the first steps, and further ones, of a call on this backend."""
 
     def start(world: World, uniform: Any, steps: StepDraws) -> Any:
         return walk(world, first_states(world, uniform), steps)
 
-    over_seeds = lambda f: f if on_cpu else jax.vmap(f, in_axes=(None, 0, 0))
-    return jit_loops(over_seeds(start)), jit_loops(over_seeds(walk))
+    return jit_loops(_over_seeds(start)), jit_loops(_over_seeds(walk))
 
 
-def _positive(name: str, initial_error: np.ndarray) -> np.ndarray:
-    """`initial_error`; raises where it is 0, because a rule then has nothing to learn."""
+def _refuse_exact_start(name: str, initial_error: np.ndarray) -> None:
+    """Raises where the initial error is 0: the rule then has nothing to learn."""
     if not initial_error.all():
         raise InputError(
             f"the initial values of {name} are already exact, so no error can be a percentage of "
             "theirs: choose init_std > 0 or another problem"
         )
-    return initial_error
 
 
 def default_workers() -> int:
     """Threads that trials use: one per core on CPU, a single one on another device."""
-    return cores() if jax.default_backend() == "cpu" else 1
+    return cores() if _on_cpu() else 1
 
 
 def chunks_of(steps: int, record_every: int) -> int:
@@ -236,13 +244,13 @@ def chunks_of(steps: int, record_every: int) -> int:
 
 
 def _chunks(
-    draws: Sequence[Draws], on_cpu: bool, walks: Any, world: World, size: int
+    draws: Sequence[Draws], walks: Any, world: World, size: int
 ) -> Iterator[tuple[SeedDraws, Any]]:
     """For each chunk of `size` steps of a call (a seed, or all): its start, and its experience.
 
     That is its transitions; or, without `walks`, the random numbers to make them from.
     """
-    joined = lambda drawn: drawn[0] if on_cpu else jax.tree.map(lambda *x: np.stack(x), *drawn)
+    joined = lambda drawn: drawn[0] if _on_cpu() else jax.tree.map(lambda *x: np.stack(x), *drawn)
     start = joined([seed.first(size) for seed in draws])
     start, steps, state, program = start._replace(steps=None), start.steps, start.start, 0
     while True:
@@ -265,35 +273,34 @@ def run_trials(
     `draws_of` gives the random numbers of a seed. `on_progress` is called from any thread with the
     number of updates done since its last call. Raises `InputError` if an initial error is 0.
     """
-    on_cpu = jax.default_backend() == "cpu"
-    over_seeds = (lambda f: f) if on_cpu else functools.partial(jax.vmap, in_axes=(None, 0, 0))
-    calls: Sequence[Sequence[int]] = [[seed] for seed in seeds] if on_cpu else [seeds]
+    calls: Sequence[Sequence[int]] = [[seed] for seed in seeds] if _on_cpu() else [seeds]
     double = bool(jax.config.jax_enable_x64)  # type: ignore[attr-defined]
     task = next(iter(tasks.values()))
     chunks = chunks_of(steps, task.record_every)
     size = steps // chunks
-    walks = _walks(on_cpu) if task.epsilon is None else None
+    walks = _walks(jax.default_backend()) if task.epsilon is None else None
     chunks_of_call = lambda call: _chunks(
-        [draws_of(seed) for seed in call], on_cpu, walks, task.world, size
+        [draws_of(seed) for seed in call], walks, task.world, size
     )
 
     def compile_task(task: Task, draws: Any, experience: Any) -> Programs:
         with jax.enable_x64(double):  # which threads do not inherit
-            return _compile(over_seeds, task, draws, experience, chunks)
+            return _compile(task, draws, experience, chunks)
 
     def run_call(call: Sequence[int]) -> dict[str, list[np.ndarray]]:
         progress: dict[str, Progress] = {}
         errors: dict[str, list[np.ndarray]] = {name: [] for name in tasks}
         initial: dict[str, np.ndarray] = {}
         with jax.enable_x64(double):
-            for chunk, (draws, now) in zip(range(chunks), chunks_of_call(call), strict=False):
+            for chunk, (draws, now) in enumerate(itertools.islice(chunks_of_call(call), chunks)):
                 for name, task in tasks.items():
                     programs, arrays = compiled[name].result(), (task.world, task.target)
                     if programs.proceed and chunk:
                         progress[name], curve = programs.proceed(arrays, progress[name], now)
                     else:
                         progress[name], curve, first = programs.begin(arrays, draws, now)
-                        initial[name] = _positive(name, np.asarray(first))
+                        initial[name] = np.asarray(first)
+                        _refuse_exact_start(name, initial[name])
                     errors[name].append(np.asarray(curve))
                     if on_progress is not None:
                         on_progress(task.step_sizes.size * size * len(call))
@@ -307,7 +314,7 @@ def run_trials(
     finally:
         pool.shutdown(cancel_futures=True)
 
-    join = np.stack if on_cpu else np.concatenate
+    join = np.stack if _on_cpu() else np.concatenate
     return {
         name: (join([r[name][0] for r in done]), join([r[name][1] for r in done])) for name in tasks
     }
