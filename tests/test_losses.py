@@ -467,3 +467,11 @@ def test_what_is_no_action_is_refused(function, action, told):
     one = drawn(*arguments_of(function))
     with pytest.raises(InputError, match=told):
         function(**(one | {"a_tm1": action}))
+
+
+@by_name("function", [each for each in FUNCTIONS if "discount_t" in arguments_of(each)])
+def test_whether_an_episode_has_ended_is_no_discount(function):
+    """True, for an end, would be γ = 1 there and 0 everywhere else."""
+    one = drawn(*arguments_of(function))
+    with pytest.raises(InputError, match="discount_t must be γ, or 0 where S' is an end"):
+        function(**(one | {"discount_t": np.True_}))

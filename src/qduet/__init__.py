@@ -70,3 +70,7 @@ def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return importlib.import_module(f"qduet.{name}")
     raise AttributeError(f"module 'qduet' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *_ROOMS, "__version__"]

@@ -9,10 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from qduet import InputError, make_agent
+import qduet
+from qduet import InputError, make_agent, stats
 from qduet.losses import rdq_loss
 from qduet.minatar import Environment, StepResult, make, register
 from qduet.tabular import (
+    MDP,
     RULES,
     Transition,
     expected_sarsa,
@@ -152,3 +154,45 @@ def test_a_missing_extra_says_what_to_install():
     code = "import sys; sys.modules['gymnasium'] = None; import qduet.minatar.gym"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert "pip install 'qduet[gym]'" in ended.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: stats.mean_interval(np.zeros((5, 3))), "[5, 3] (of several columns, pass one"),
+        (lambda: stats.welch_test(np.zeros((5, 3)), np.zeros(5)), "[5, 3]"),
+        (lambda: stats.mean_interval([]), "n ≥ 1"),
+        (lambda: stats.best(np.zeros(3)), "aucs must be [seeds, step_sizes]"),
+        (lambda: stats.holm([2.0, -1.0]), "p-values must be in [0, 1]"),
+    ],
+)
+def test_statistics_of_arrays_that_are_no_samples(call, told):
+    refuses(call, told)
+
+
+def test_lists_are_samples():
+    assert stats.mean_interval([1, 2, 3]).mean == stats.auc([1, 2, 3]) == 2
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: sweep("dueling", {}, [0.1], seeds=[0], steps=100), "mdp must be an MDP"),
+        (lambda: four_state("dueling", num_actions="6"), "num_actions must be a whole number"),
+        (lambda: four_state("dueling", num_actions=2.5), "num_actions must be a whole number"),
+        (lambda: MDP(np.full((2, 3, 2), 0.5), np.zeros(2), 0.9), "reward must have shape [2, 3];"),
+    ],
+)
+def test_problems_that_are_none(call, told):
+    refuses(call, told)
+
+
+def test_whole_floats_are_whole_numbers():
+    mdp = four_state("dueling", num_actions=2.0)
+    (curves,) = sweep(mdp, {"q": q_learning()}, [0.1], seeds=[0], steps=1e2, init_std=1).values()
+    assert curves.percent.shape == (1, 1, 2)
+
+
+def test_a_front_door_shows_what_there_is():
+    assert {"Job", "train", "compare", "losses", "tabular"} <= {*dir(qduet)}
+    assert "importlib" not in dir(qduet)

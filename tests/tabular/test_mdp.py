@@ -120,7 +120,7 @@ GOOD = {"p": np.full((2, 1, 2), 0.5), "reward": np.zeros((2, 1)), "discount": 0.
         ({"p": np.array([[[1.5, -0.5]], [[0.5, 0.5]]])}, "negative"),
         ({"p": np.full((2, 2), 0.5)}, "shape"),
         ({"p": np.zeros((2, 0, 2))}, "A ≥ 1"),
-        ({"reward": np.zeros((2, 3))}, r"reward must have shape \[2, 1, 2\]; it has"),
+        ({"reward": np.zeros((2, 3))}, r"reward must have shape \[2, 1\]; it has"),
         ({"reward": np.full((2, 1), np.nan)}, "not finite"),
         ({"discount": 1.0}, "discount must be in"),
         ({"discount": -0.1}, "discount must be in"),

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from qduet.core.errors import InputError
 from qduet.stats.intervals import Interval, welch_difference, welch_interval
 
 
@@ -91,6 +92,8 @@ def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
     could not be made) stays NaN and is not counted.
     """
     p = np.asarray(p_values, np.float64)
+    if ((p < 0) | (p > 1)).any():
+        raise InputError(f"p-values must be in [0, 1]; they are {p.tolist()!s:.60}")
     made = np.flatnonzero(~np.isnan(p))
     order = made[np.argsort(p[made], kind="stable")]
     scaled = p[order] * np.arange(len(order), 0, -1)

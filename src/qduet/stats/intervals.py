@@ -8,6 +8,9 @@ welch_interval(rdq, dqn)                  # of independent runs
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from qduet.core.errors import InputError
 
 
 class Interval(NamedTuple):
@@ -50,13 +53,25 @@ def _t_quantile(freedom: float, probability: float) -> float:
     return float(stdtrit(freedom, probability))
 
 
-def mean_interval(samples: np.ndarray) -> Interval:
+def _one_for_each_seed(samples: ArrayLike) -> np.ndarray:
+    """`samples` as an array; raises unless it is ``[n]``."""
+    values = np.asarray(samples)
+    if values.ndim != 1 or not values.size:
+        raise InputError(
+            "samples must be one value for each seed, [n] with n ≥ 1; their shape is "
+            f"{list(values.shape)} (of several columns, pass one at a time)"
+        )
+    return values
+
+
+def mean_interval(samples: ArrayLike) -> Interval:
     """Student's t interval (95 %) for the mean of independent `samples` ``[n]``."""
-    n = len(samples)
-    mean = float(np.mean(samples))
+    values = _one_for_each_seed(samples)
+    n = len(values)
+    mean = float(np.mean(values))
     if n < 2 or not np.isfinite(mean):
         return Interval(mean, np.nan, np.nan, n)
-    error = float(np.std(samples, ddof=1)) / np.sqrt(n)
+    error = float(np.std(values, ddof=1)) / np.sqrt(n)
     half = _t_quantile(n - 1, 0.975) * error
     return Interval(mean, mean - half, mean + half, n)
 
@@ -92,7 +107,7 @@ def welch_difference(x: np.ndarray, y: np.ndarray) -> Difference:
 
     The error is NaN if a sample has fewer than two values (Welch, 1947).
     """
-    x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
+    x, y = (_one_for_each_seed(samples).astype(np.float64) for samples in (x, y))
     mean = float(x.mean() - y.mean())
     n, m = len(x), len(y)
     if min(n, m) < 2 or not np.isfinite(mean):

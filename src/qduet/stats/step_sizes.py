@@ -15,7 +15,7 @@ from qduet.stats.resampling import RESAMPLES, Estimate
 
 def auc(percent: np.ndarray) -> np.ndarray:
     """Area under curves ``[..., points]``: the mean of the recorded points, in percent."""
-    return percent.mean(axis=-1, dtype=np.float64)
+    return np.asarray(percent).mean(axis=-1, dtype=np.float64)
 
 
 def pooled_interval(percent: np.ndarray) -> Interval:
@@ -45,6 +45,8 @@ def best(aucs: np.ndarray) -> Choice:
 
     It is chosen and reported on the same seeds, so its AUC is biased downwards; see `held_out`.
     """
+    if np.ndim(aucs) != 2:
+        raise InputError(f"aucs must be [seeds, step_sizes]; their shape is {list(np.shape(aucs))}")
     which = int(aucs.mean(axis=0).argmin())
     return Choice(which, mean_interval(aucs[:, which]))
 

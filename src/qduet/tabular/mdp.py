@@ -25,7 +25,7 @@ import jax
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from qduet.core.errors import InputError, unknown_name
+from qduet.core.errors import InputError, as_setting, unknown_name
 
 Floats = NDArray[np.float64]
 """An array in double precision."""
@@ -136,6 +136,8 @@ class MDP:
         if same_for_all:
             reward = reward[:, :, None]
         else:
+            if reward.ndim < 3:
+                _check_shape("reward", reward, (num_states, num_actions))
             _check_shape("reward", reward, p.shape)
         start = _distribution_or_first(self.start, num_states)
         terminal = np.zeros(num_states, bool) if self.terminal is None else self.terminal
@@ -327,6 +329,7 @@ def four_state(problem: str, num_actions: int, discount: float | None = None) ->
     """
     if problem not in FOUR_STATE:
         raise unknown_name("problem", problem, FOUR_STATE)
+    num_actions = as_setting(int, "num_actions", num_actions)
     if num_actions < 1:
         raise InputError(f"the number of actions must be at least 1; it is {num_actions}")
     other_reward, default_discount = FOUR_STATE[problem]

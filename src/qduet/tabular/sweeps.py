@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from qduet.core.digests import describe
-from qduet.core.errors import InputError, unknown_name
+from qduet.core.errors import InputError, as_setting, unknown_name
 from qduet.tabular.experience import Draws, World
 from qduet.tabular.mdp import MDP, QVTables, check_policy, uniform_policy
 from qduet.tabular.rules import GOALS, Rule, Transition
@@ -92,6 +92,10 @@ def sweep(
       workers: threads on CPU; all cores by default.
       on_progress: called from any thread with the number of updates done since its last call.
     """
+    if not isinstance(mdp, MDP):
+        raise InputError(f"mdp must be an MDP, such as four_state(…) makes; it is {mdp!r:.60}")
+    steps = as_setting(int, "steps", steps)
+    record_every = as_setting(int, "record_every", record_every)
     check_rules(rules, mdp, targets)
     alphas = check_step_sizes(step_sizes)
     _check_numbers(seeds, steps, record_every, init_std)
@@ -195,8 +199,7 @@ def _check_numbers(seeds: Sequence[int], steps: int, record_every: int, init_std
         raise InputError("seeds must be one or more different integers that are not negative")
     if record_every < 1 or steps < 1 or steps % record_every:
         raise InputError(
-            "steps must be a positive multiple of record_every (--record-every); "
-            f"they are {steps}, {record_every}"
+            f"steps must be a positive multiple of record_every, {record_every}; it is {steps}"
         )
     if not 0 <= init_std < np.inf:
         raise InputError(f"init_std must be finite and ≥ 0; it is {init_std}")
