@@ -3,9 +3,9 @@
 #
 # This page makes an MDP from arrays, computes its exact values, lets rules learn on it, and asks
 # the paper's theory about it. The MDP is one on which dueling methods **diverge whatever the step
-# size is**, while Q-learning converges.
+# size is**, if they run long enough, while Q-learning converges.
 #
-# ## An MDP is three arrays
+# ## An MDP is two arrays and a discount
 #
 # Twelve states in a circle. Action 0 goes one step forward and pays 0; the other actions go one
 # step back and pay −1. So it is best to go forward, and its value is 0.

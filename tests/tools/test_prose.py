@@ -148,6 +148,7 @@ def test_what_the_protocol_of_the_text_takes_off():
     has(TEXT_AND_CODE, told(*interval, 2), f"{chi2:.0f}")
     agree = sum(within_a_deviation(*cell) for cell in cells)
     has("**After 10M steps**", f"{agree} of 15", f"= {chi2:.1f} ", page="docs/paper.md")
+    has("**Verdict.**", f"{agree} of 15 cells agree, χ²(15) = {chi2:.0f}.", page="README.md")
     cells = [
         [values(where, *cell)[:, LAST] for where in ("figure6", "published")]
         for cell in product(GAMES, AGENTS)
@@ -155,7 +156,7 @@ def test_what_the_protocol_of_the_text_takes_off():
     agree = sum(within_a_deviation(*cell) for cell in cells)
     chi2 = over_cells(cells)[2]
     has("**After 10M steps**", f"{agree} of 15", f"= {chi2:.1f} ", page="docs/paper.md")
-    has("**Verdict.**", f"{agree} of 15", page="README.md")
+    has("**Verdict.**", f"{agree} of 15 cells (", f"χ²(15) = {chi2:.1f} (", page="README.md")
     seaquest = [percent(loss("Seaquest", agent)) for agent in AGENTS]
     freeway = percent(loss("Freeway", "dueling_dqn")), percent(loss("Freeway", "rdq"), 1)
     has(TEXT_AND_CODE, *seaquest, percent(loss("Asterix", "dueling_dqn")), *freeway)
