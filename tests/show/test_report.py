@@ -341,6 +341,16 @@ def test_a_page_of_ones_own_runs_has_nothing_else_in_it(tmp_path):
     assert {"tabular", "theory", "certificate"}.isdisjoint(reader.ids)
 
 
+def test_a_figure_beside_ones_own_runs_is_no_page_of_the_paper(tmp_path):
+    config = planted.config("Breakout", seeds=[0, 1], agents=("rdq",), protocol="paper")
+    runs.write(tmp_path / "mine", config, planted.rows(config, {"rdq": np.ones((2, 11))}))
+    planted_cells.experiment(tmp_path / "figure5")
+    _, reader = read([tmp_path])
+    assert list(reader.embedded["charts"]) == ["deep-0", "tabular-0"], "and nothing published"
+    assert "Other runs" not in reader.text
+    assert {*reader.links} <= {*reader.ids}
+
+
 def test_agents_of_ones_own_are_shown(tmp_path):
     config = planted.config("Breakout", seeds=[0, 1], agents=("rdq",))
     config["agents"][0] |= {"label": "rdq-beta0.5", "beta": 0.5}

@@ -90,7 +90,7 @@ def test_it_loads_from_disk_with_everything_drawn(page_from_file, report):
     assert page.title().startswith("qduet:")
     assert page.evaluate("document.documentElement.dataset.ready") == "yes"
     charts = data(page)["charts"]
-    assert set(charts) >= {"tabular-0", "figure4", "deep-0", "published"}
+    assert set(charts) >= {"tabular-0", "figure4", "deep-0"}
     for name, spec in charts.items():
         assert chart(page, name).locator("svg .base").count() == len(spec["panels"])
         assert chart(page, name).locator("path.mean").count() > 0

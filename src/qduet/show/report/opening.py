@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from qduet.paper.certificate import Certificate
 from qduet.paper.claims import CORRECTED, FAILS, UNDECIDED
 from qduet.show.report import certificate as certified
+from qduet.show.report import kinds
 from qduet.show.report.html import Child, Raw, details, el
 from qduet.show.report.parts import Part
 
@@ -38,10 +39,11 @@ def show(
         words += [el("p", headline.heading, class_="lead"), headline.opening, headline.figure]
     elif headline:
         figure = [el("h2", headline.heading, class_="small"), headline.figure]
+    verdict = _verdict(certificate, f"#{kinds.OWN if own else kinds.PAPER}")
     beside = el("div", id="qduet-glimpse") if plays else None
     return el(
         "header",
-        el("div", el("div", words, _verdict(certificate)), beside, class_="opening"),
+        el("div", el("div", words, verdict), beside, class_="opening"),
         _unreadable(problems),
         figure,
         el("noscript", el("p", "The charts and the player need JavaScript; the text does not.")),
@@ -56,8 +58,11 @@ def _unreadable(problems: Sequence[str]) -> Raw | None:
     return el("div", el("p", "Could not be read:"), el("ul", items), class_="problems")
 
 
-def _verdict(certificate: Certificate | None) -> Child:
-    """What came out, in numbers; and what did not come out as the paper says, by name."""
+def _verdict(certificate: Certificate | None, runs_at: str) -> Child:
+    """What came out, in numbers; and what did not come out as the paper says, by name.
+
+    `runs_at` is the link to the section of the runs.
+    """
     if certificate is None:
         return None
     tiles = []
@@ -65,7 +70,7 @@ def _verdict(certificate: Certificate | None) -> Child:
     if wins:
         ahead = " and of ".join(f"{other} in {n} of {total} games" for other, n, total in wins)
         text = f"Regularized Dueling Q-learning, the paper’s agent, is ahead of {ahead}"
-        tiles.append(_tile("RDQ", text, "#minatar"))
+        tiles.append(_tile("RDQ", text, runs_at))
     claims = [claim.verdict for claim in certified.tested(certificate)]
     if claims:
         text = f"claims of the paper tested: {certified.counted(claims, certified.WORDS)}"
@@ -75,7 +80,7 @@ def _verdict(certificate: Certificate | None) -> Child:
         runs = sum(len(source.agents) * source.seeds for source in certificate.sources)
         agree = certified.agreeing(certificate)
         text = f"runs, held against the published scores: {agree} (a cell: one agent in one game)"
-        tiles.append(_tile(str(runs), text, "#minatar", _bar(cells)))
+        tiles.append(_tile(str(runs), text, runs_at, _bar(cells)))
     return [el("ul", tiles, class_="verdict") if tiles else None, _exceptions(certificate)]
 
 
@@ -86,8 +91,8 @@ def _tile(number: str, text: str, link: str, bar: Raw | None = None) -> Raw:
 def _bar(verdicts: Sequence[str]) -> Raw:
     """The shares of the verdicts, as a line of blocks."""
     order = ("yes", "mended", "open", "no")
-    kinds = sorted((certified.KINDS.get(v, "open") for v in verdicts), key=order.index)
-    return el("div", [el("i", class_=kind) for kind in kinds], class_="bar", aria_hidden="true")
+    by_kind = sorted((certified.KINDS.get(v, "open") for v in verdicts), key=order.index)
+    return el("div", [el("i", class_=kind) for kind in by_kind], class_="bar", aria_hidden="true")
 
 
 def _exceptions(certificate: Certificate) -> Raw | None:

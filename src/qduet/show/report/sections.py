@@ -42,7 +42,7 @@ class Content(NamedTuple):
 
     sections: list[Section]
     own: bool
-    """Whether nothing here is of the paper."""
+    """Whether this is a page of the reader's runs: no run is the paper's or of the study."""
     certificate: Certificate | None
     """Of the runs that are most like the paper's, and of the claims."""
     headline: Part | None
@@ -67,25 +67,26 @@ def content(found: Found, groups: Groups, problems: list[str]) -> Content:
         only_cells = other._replace(claims=())
         name = f"certificate-{i}"
         claims.append(Part(name, "", None, data={name: as_document(only_cells)}))
-    own = not (found.of_the_paper or deep_parts[PAPER] or deep_parts[CHECKS] or deep_parts[STUDY])
+    theirs = deep_parts[PAPER] or deep_parts[CHECKS] or deep_parts[STUDY]
+    own = not theirs and bool(deep_parts[OWN] or not found.of_the_paper)
     sections = [
         Section(PAPER, "Deep agents", _deep_finding(main), deep_parts[PAPER]),
         _play(found, problems),
         _tabular(found, problems),
-        _theory(found, problems),
+        _theory(found, problems, with_figure2=found.of_the_paper and not own),
         Section(STUDY, "Beyond the paper", _led(deep_parts[STUDY], STUDY_LEAD), deep_parts[STUDY]),
         Section(CHECKS, "Checks", _led(deep_parts[CHECKS], CHECKS_LEAD), deep_parts[CHECKS]),
     ]
     title = "Training runs" if own else "Other runs"
     lead = "" if own else "Runs that are neither the paper’s nor part of the study."
-    theirs = Section(OWN, title, lead, deep_parts[OWN])
-    sections.insert(0 if own else len(sections), theirs)
+    others = Section(OWN, title, lead, deep_parts[OWN])
+    sections.insert(0 if own else len(sections), others)
     finding = certificate.in_a_sentence(main) if main and main.claims else ""
     if main is not None:
         sections.append(Section("certificate", "Every claim", finding, claims))
     if not groups:
         absent = "No training runs were given; qduet train makes them."
-        sections[-1 if main is None else -2] = theirs._replace(absent=absent)
+        sections[-1 if main is None else -2] = others._replace(absent=absent)
     logs = [attempt(problems, path, tabular.log_origin, path) for path in found.last_runs]
     return Content(sections, own, main, _headline(sections), [log for log in logs if log])
 
@@ -158,12 +159,12 @@ def _tabular(found: Found, problems: list[str]) -> Section:
     return Section("tabular", "Tabular experiments", lead, list(filter(None, parts)), absent)
 
 
-def _theory(found: Found, problems: list[str]) -> Section:
+def _theory(found: Found, problems: list[str], *, with_figure2: bool) -> Section:
     parts = [
         attempt(problems, path, theory.show_claims, path, f"claims-{i}")
         for i, path in enumerate(found.theory)
     ]
-    parts += [theory.show_figure2("figure2")] if found.of_the_paper else []
+    parts += [theory.show_figure2("figure2")] if with_figure2 else []
     once = {path.stem: path for path in reversed(found.charts)}
     for stem in sorted(once):
         parts.append(attempt(problems, once[stem], theory.show_chart, once[stem], stem))
@@ -239,7 +240,7 @@ def _deep(
         )
         part = attempt(problems, parent, deep.show, item, f"deep-{i}", headings[i])
         sections[kind.section] += [part] if part else []
-    if found.of_the_paper and not sections[PAPER]:
+    if found.of_the_paper and not sections[PAPER] and not sections[OWN]:
         sections[PAPER].append(deep.show_published("published"))
     return sections
 
