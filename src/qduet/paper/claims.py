@@ -303,8 +303,9 @@ def theory_claims(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _with_texts(record: dict[str, Any]) -> dict[str, Any]:
-    """`record`, whose words are words; whatever else stands there is damage."""
-    for name in ("claim", "statement", "evidence", "paper"):
-        if not isinstance(record.get(name, ""), str) and (name, record[name]) != ("paper", None):
+    """`record`; raises unless its texts are strings."""
+    paper = [] if record.get("paper") is None else ["paper"]  # None: nothing to correct
+    for name in ("claim", "statement", "evidence", *paper):
+        if not isinstance(record.get(name, ""), str):
             raise ValueError(f"'{name}' is not a text")
     return record
