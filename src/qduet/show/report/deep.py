@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qduet.core.errors import InputError
-from qduet.paper.certificate import Certificate
+from qduet.paper.certificate import Certificate, cost
 from qduet.results import published
 from qduet.results.collect import Collection
 from qduet.results.runs import Runs
@@ -241,15 +241,8 @@ def _origins(item: Item) -> tuple[Origin, ...]:
     number = sum(len(directory.agents) * len(directory.config["seeds"]) for directory in runs)
     games = ", ".join(dict.fromkeys(published.title(directory.game) for directory in runs))
     text = f"{number} run{'s' * (number != 1)} of {_steps(runs)} steps: {games}"
-    seconds = sum(_seconds(directory) for directory in runs)
+    seconds = sum(cost(directory).seconds for directory in runs)
     time = f"{seconds / 60:.1f} min" if np.isfinite(seconds) else ""
     devices = {str((r.config.get("provenance") or {}).get("device", "unknown")) for r in runs}
     where = str(runs[0].directory if len(runs) == 1 else item.parent)
     return (Origin(text, where, ", ".join(sorted(devices)), time),)
-
-
-def _seconds(runs: Runs) -> float:
-    """Wall clock of the command; all runs of a directory train side by side. NaN: not known."""
-    elapsed = runs.table["elapsed_seconds"]
-    known = elapsed[np.isfinite(elapsed)]
-    return float(known.max()) if known.size else float("nan")
