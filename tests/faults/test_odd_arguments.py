@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from qduet.show.report import sources
+
 
 @pytest.mark.parametrize(
     ("arguments", "option"),
@@ -51,6 +53,13 @@ def test_a_report_of_the_whole_disk_is_refused(refused, tmp_path, monkeypatch):
     for name in "abc":
         (tmp_path / name).mkdir()
     refused(["report", str(tmp_path)], "holds more than 3 directories")
+
+
+def test_the_folders_of_each_directory_are_counted_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr("qduet.show.report.sources.MOST_FOLDERS", 3)
+    for name in "ab":
+        (tmp_path / name / "c").mkdir(parents=True)
+    assert sources.find([tmp_path / "a", tmp_path / "b"]).empty
 
 
 @pytest.mark.parametrize(

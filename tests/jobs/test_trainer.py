@@ -15,7 +15,7 @@ from small_jobs import JOB, assert_same, small_job, start, untimed
 
 from qduet import agents
 from qduet.cli import main
-from qduet.cli.train import UNFINISHED
+from qduet.cli.options import UNFINISHED
 from qduet.core import tensors
 from qduet.deep.algorithms import Losses
 from qduet.jobs import checkpoint, program, trainer, weights

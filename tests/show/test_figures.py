@@ -155,6 +155,12 @@ def test_ticks_in_percent_say_where_they_are():
     assert [axis.get_major_formatter()(value) for value in values] == told
 
 
+def test_ticks_between_powers_of_ten_have_the_unit_of_those_at_them():
+    for percent, told in ((True, "30%"), (False, "30")):
+        axis = drawn_panel(Axis("y", log=True, percent=percent), line_of([20, 60])).yaxis
+        assert told in axis.get_minor_formatter().format_ticks([20, 30, 60])
+
+
 @pytest.mark.parametrize(
     ("values", "cut"),
     [

@@ -3,8 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from qduet.show.names import AGENTS, RULES, agent_styles, rule_styles
-from qduet.show.report.parts import on_screen
+from qduet.show.names import AGENTS, RULES, agent_styles, on_screen, rule_styles
 from qduet.tabular import rules
 
 COLOURS = {name: colour for name, (_, colour) in (RULES | AGENTS).items()}

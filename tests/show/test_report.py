@@ -14,10 +14,9 @@ from qduet.cli import main
 from qduet.core.errors import InputError
 from qduet.core.files import write_json
 from qduet.results import published, runs
-from qduet.show.names import AGENTS, RULES, SPARE_COLOURS, VARIANT_COLOURS
+from qduet.show.names import AGENTS, RULES, SPARE_COLOURS, VARIANT_COLOURS, on_screen
 from qduet.show.report import build
 from qduet.show.report.html import el
-from qduet.show.report.parts import on_screen
 
 NASTY = "<img src=x onerror=alert(1)>"
 

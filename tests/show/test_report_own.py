@@ -14,10 +14,9 @@ from qduet.cli import main
 from qduet.paper.claims import rdq_outperforms
 from qduet.results import runs
 from qduet.results.comparison import compare
-from qduet.show.names import rule_styles
+from qduet.show.names import on_screen, rule_styles
 from qduet.show.report import build
 from qduet.show.report.kinds import kind_of
-from qduet.show.report.parts import on_screen
 
 # --- Rules and experiments -----------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """The claims hold where they should, and reject operators and rules that are wrong."""
 
 import dataclasses
+import types
 
 import jax.numpy as jnp
 import numpy as np
@@ -92,46 +93,69 @@ def test_every_claim_holds_under_a_deterministic_behaviour():
 # --- Wrong operators are rejected ----------------------------------------------------------------
 
 
+RIGHT = types.SimpleNamespace(**vars(ops))
+"""The operators as they are, while a test has others in their place."""
+
+
 def _without_discount(mdp, b):
-    right = ops.qv_learning_affine(mdp, b)
+    right = RIGHT.qv_learning_affine(mdp, b)
     return right._replace(A=right.A / mdp.discount)
 
 
 WRONG_OPERATORS = {
-    "qv: missing γ": lambda: qv.qv_contraction(PROBLEM, affine=_without_discount),
-    "qv: max for E_b": lambda: qv.qv_contraction(PROBLEM, operator=ops.qvmax),
-    "qvmax: unbiased one": lambda: qv.qvmax_fixed_point(PROBLEM, operator=ops.bc_qvmax),
-    "qvmax: claimed unbiased": lambda: qv.qvmax_bias(
-        PROBLEM, solve=lambda mdp, b: ops.solve_bc_qvmax(mdp)
+    "qv: missing γ": (qv.qv_contraction, {"qv_learning_affine": _without_discount}),
+    "qv: max for E_b": (qv.qv_contraction, {"qv_learning": ops.qvmax}),
+    "qvmax: unbiased one": (qv.qvmax_fixed_point, {"qvmax": ops.bc_qvmax}),
+    "qvmax: claimed unbiased": (
+        qv.qvmax_bias,
+        {"solve_qvmax": lambda mdp, b: RIGHT.solve_bc_qvmax(mdp)},
     ),
-    "bc: the biased V update": lambda: qv.bc_qvmax_fixed_point(PROBLEM, operator=ops.qvmax),
-    "bc: on-policy V update": lambda: qv.bc_qvmax_fixed_point(PROBLEM, operator=ops.qv_learning),
-    "figure 2: swapped": lambda: qv.bootstrapping(
-        PROBLEM, operators={"qv_learning": ops.qvmax, "qvmax": ops.qv_learning}
+    "bc: the biased V update": (qv.bc_qvmax_fixed_point, {"bc_qvmax": ops.qvmax}),
+    "bc: on-policy V update": (qv.bc_qvmax_fixed_point, {"bc_qvmax": ops.qv_learning}),
+    "figure 2: swapped": (
+        qv.bootstrapping,
+        {"qv_learning": ops.qvmax, "qvmax": ops.qv_learning},
     ),
-    "min norm: dueling's": lambda: av.minimum_norm(PROBLEM, hard=ops.dueling_q_limit),
-    "min norm: start forgotten": lambda: av.minimum_norm(
-        PROBLEM, hard=lambda q, start: ops.hard_rdq_limit(q)
+    "min norm: dueling's": (av.minimum_norm, {"hard_rdq_limit": ops.dueling_q_limit}),
+    "min norm: start forgotten": (
+        av.minimum_norm,
+        {"hard_rdq_limit": lambda q, start: RIGHT.hard_rdq_limit(q)},
     ),
-    "dueling: hard's": lambda: av.minimum_norm(PROBLEM, dueling=ops.hard_rdq_limit),
-    "soft: β for β/α": lambda: av.soft_rdq_fixed_point(
-        PROBLEM, solve=lambda mdp, b, ratio: ops.solve_soft_rdq(mdp, b, ratio=ratio / 2)
-    ),
-    "on-policy: greedy target": lambda: av.av_on_policy_stable(
-        problem_of(ring()), target=np.eye(18)[np.zeros(12, int)]
-    ),
-    "off-policy: ring too small": lambda: av.av_off_policy_unstable(num_states=3),
-    "rates: V as slow as Q": lambda: av.slowest_modes(
-        modes=lambda n, gamma: {"qv_learning": (1 - gamma) / (4 * n)}
+    "dueling: hard's": (av.minimum_norm, {"dueling_q_limit": ops.hard_rdq_limit}),
+    "soft: β for β/α": (
+        av.soft_rdq_fixed_point,
+        {"solve_soft_rdq": lambda mdp, b, ratio: RIGHT.solve_soft_rdq(mdp, b, ratio=ratio / 2)},
     ),
 }
 
 
-@pytest.mark.parametrize("name", WRONG_OPERATORS)
-def test_wrong_operators_are_rejected(name):
-    check = WRONG_OPERATORS[name]()
+def assert_rejected(check):
     assert not check.holds
     assert check.margin < 1e-2
+
+
+@pytest.mark.parametrize("name", WRONG_OPERATORS)
+def test_wrong_operators_are_rejected(name, monkeypatch):
+    check, wrong = WRONG_OPERATORS[name]
+    for operator, instead in wrong.items():
+        monkeypatch.setattr(ops, operator, instead)
+    assert_rejected(check(PROBLEM))
+
+
+def test_a_greedy_target_is_not_on_policy():
+    greedy = np.eye(18)[np.zeros(12, int)]
+    assert_rejected(av.av_on_policy_stable(problem_of(ring()), target=greedy))
+
+
+def test_a_small_ring_is_not_unstable(monkeypatch):
+    monkeypatch.setattr(av, "ring", lambda: ring(num_states=3))
+    assert_rejected(av.av_off_policy_unstable())
+
+
+def test_a_v_as_slow_as_q_is_rejected(monkeypatch):
+    slow = lambda n, discount: {"qv_learning": (1 - discount) / (4 * n)}
+    monkeypatch.setattr(av, "closed_form_modes", slow)
+    assert_rejected(av.slowest_modes())
 
 
 # --- Wrong rules are rejected --------------------------------------------------------------------

@@ -15,13 +15,11 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
+from qduet.cli.progress import LINE_SECONDS
 from qduet.jobs.job import Job
 from qduet.jobs.trainer import Progress
 from qduet.results.published import title
 from qduet.stats import Interval, mean_interval
-
-LINE_SECONDS = 60.0
-"""Time between two lines where there is no terminal."""
 
 SHOWN = {"return_mean": "return", "q_value_mean": "Q", "q_overestimation": "Q − return"}
 """Columns of an evaluation that the table shows."""

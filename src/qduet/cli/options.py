@@ -12,6 +12,9 @@ from typing import Any
 from qduet.core import shipped
 from qduet.core.files import to_json
 
+UNFINISHED = 75
+"""The exit code of a job or a sweep that was stopped and can be continued."""
+
 
 def whole(minimum: int, maximum: int = 2**63 - 1) -> Callable[[str], int]:
     """An integer of at least `minimum`; ``20_000`` and ``2e4`` are both fine."""

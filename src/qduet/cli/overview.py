@@ -12,12 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from qduet.cli.options import print_json
+from qduet.cli.progress import LINE_SECONDS
 from qduet.cluster import status
 from qduet.cluster.status import Overview
 from qduet.core.errors import InputError
-
-LINE_SECONDS = 60.0
-"""Time between two lines where there is no terminal."""
 
 
 def duration(seconds: float | None) -> str:

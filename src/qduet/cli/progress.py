@@ -4,6 +4,9 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 
+LINE_SECONDS = 60.0
+"""Time between two lines of a command that goes on telling, where there is no terminal."""
+
 
 @contextlib.contextmanager
 def progress(total: int, unit: str) -> Iterator[Callable[[str, int], None]]:

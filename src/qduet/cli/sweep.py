@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from qduet.cli.forecast import show_plan
-from qduet.cli.options import add_json, add_out, print_json, real, whole
+from qduet.cli.options import UNFINISHED, add_json, add_out, print_json, real, whole
 from qduet.cli.overview import Display, show_status
 from qduet.cluster import cutting, local, on_ray, status
 from qduet.cluster.collecting import collect
@@ -23,9 +23,6 @@ qduet sweep plan.toml --out out/sweep
 qduet sweep plan.toml --out /shared/sweep --engine ray
 qduet sweep status out/sweep
 qduet sweep collect out/sweep --out out/collected"""
-
-UNFINISHED = 75
-"""The exit code of a sweep that was stopped, as of ``qduet train``."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -220,7 +220,7 @@ def _print_rules(problem: Problem, rule_rows: list[dict[str, Any]], step_size: f
         for row in rule_rows
     ]
     Table(f"{size}, α = {step_size:g}", headings, rows).show(COLOURS)
-    for item in qvmax_biases(problem, (1.0, 0.3, 0.1, 0.03)):
+    for item in qvmax_biases(problem):
         print(
             f"QVMAX under (1−ε) π_* + ε b, ε = {item.epsilon:g}: bias of q {item.bias:.4g} "
             f"(shortfall of b {item.shortfall:.4g})"

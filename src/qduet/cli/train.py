@@ -11,7 +11,7 @@ from rich.console import Console
 
 from qduet.agents import AGENTS, INITIALISATIONS, PROTOCOLS, Agent, ablations, make_agent
 from qduet.cli.live import Display, latest, table
-from qduet.cli.options import add_json, add_out, nonempty_path, print_json, real, whole
+from qduet.cli.options import UNFINISHED, add_json, add_out, nonempty_path, print_json, real, whole
 from qduet.cli.tracking import tracker
 from qduet.cluster.plan import seeds_of
 from qduet.core.errors import InputError, unknown_name
@@ -29,9 +29,6 @@ qduet train rdq dueling_dqn dqn MinAtar/Breakout-v1 --seeds 30 --protocol refere
 qduet train rdq MinAtar/Seaquest-v1 --beta 1e-4 1e-3 1e-2 --seeds 10-19 --out out/beta
 qduet train dqv_max bc_qvmax double_dqn MinAtar/Breakout-v1 --n-step 3 --seeds 5 --out out/qv
 qduet train rdq gymnax/CartPole-v1 --epsilon-decay 50_000 --steps 200_000 --out out/cartpole"""
-
-UNFINISHED = 75
-"""The exit code of a job that was stopped by --max-minutes or SIGTERM and can be continued."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

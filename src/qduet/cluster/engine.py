@@ -12,6 +12,9 @@ from qduet.core.reading import read_json
 CODES = {"finished": 0, "unfit": 77, "failed": 2, "stopped": 75, "busy": 76}
 """Exit codes of a process that does one job."""
 
+PAUSE = 2.0
+"""Seconds before a job that another process has is tried again."""
+
 
 class Outcome(NamedTuple):
     """How a job's turn ended."""

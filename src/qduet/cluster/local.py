@@ -14,12 +14,10 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from qduet.cluster.engine import Options, Outcome, give_up
+from qduet.cluster.engine import PAUSE, Options, Outcome, give_up
 from qduet.cluster.estimates import Machine, this_machine
 
 POLL = 0.2
-PAUSE = 2.0
-"""Seconds before a job that another process has is tried again."""
 
 
 def machine_at_hand(device: str, options: Options) -> Machine:

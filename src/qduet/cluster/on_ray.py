@@ -13,15 +13,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from qduet.cluster.engine import Options, Outcome, give_up
+from qduet.cluster.engine import PAUSE, Options, Outcome, give_up
 from qduet.cluster.estimates import Machine
 from qduet.core.errors import InputError
 
 KIND = "accelerator_type:"
 """How Ray names the kinds of GPUs among its resources."""
-
-PAUSE = 2.0
-"""Seconds before a job that another process has is tried again."""
 
 UNFIT = 60.0
 """Seconds that a node which does not see the directory keeps a job, so that others get the next."""

@@ -178,6 +178,35 @@ def over_cells(cells: Sequence[Cell], name: str) -> OverCells | None:
     )
 
 
+# --- Tests ---------------------------------------------------------------------------------------
+
+
+class Pair(NamedTuple):
+    """Two agents in one measure, by Welch's test."""
+
+    difference: Interval
+    """mean(first) − mean(second), with its 95 % interval."""
+    two_sided: float
+    """p-value of "the means are equal"."""
+    ahead: float
+    """p-value of "the first one is not ahead"."""
+    behind: float
+    """p-value of "the first one is not behind"."""
+
+
+def pair_of(first: np.ndarray, second: np.ndarray) -> Pair:
+    """The pair of two samples ``[seeds]``."""
+    difference, p = welch_interval(first, second), welch_test(first, second)
+    sides = (p / 2, 1 - p / 2)
+    return Pair(difference, p, *(sides if difference.mean > 0 else sides[::-1]))
+
+
+def holm_pairs(pairs: Sequence[Pair], tests: int) -> list[Pair]:
+    """The pairs with each kind of p-value Holm-corrected as part of `tests` tests."""
+    kinds = [holm_among(kind, tests) for kind in zip(*(pair[1:] for pair in pairs), strict=True)]
+    return [Pair(pair.difference, *p) for pair, *p in zip(pairs, *kinds, strict=True)]
+
+
 def holm_among(p_values: Sequence[float], tests: int) -> list[float]:
     """Holm-corrected as part of `tests` tests; those that were not made count as p = 1."""
     not_made = [1.0] * (tests - len(p_values))

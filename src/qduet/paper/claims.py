@@ -26,12 +26,12 @@ import numpy as np
 
 from qduet.core.errors import InputError
 from qduet.core.reading import MissingError, as_input_error, read_json
-from qduet.paper.agreement import ALPHA, MEASURES, holm_among, measure
+from qduet.paper.agreement import ALPHA, MEASURES, Pair, holm_pairs, measure, pair_of
 from qduet.paper.figures import folder_of
 from qduet.results import published
 from qduet.results.published import AGENT_NAMES, title
 from qduet.results.runs import Runs
-from qduet.stats import Interval, number, welch_interval, welch_test
+from qduet.stats import Interval, number
 
 HOLDS, FAILS, UNDECIDED, NO_DATA = "holds", "does not hold", "undecided", "no data"
 CORRECTED = "holds (corrected)"
@@ -96,56 +96,28 @@ def deep_claims(runs: Sequence[Runs], step: int) -> list[Claim]:
     return claims
 
 
-class _Pair(NamedTuple):
-    """Two agents in one game."""
-
-    difference: Interval
-    """first − second, Welch's 95 % interval"""
-    two_sided: float
-    """p-value of equal means"""
-
-    @property
-    def ahead(self) -> float:
-        """p-value of "the first one is not ahead"."""
-        half = self.two_sided / 2
-        return half if self.difference.mean > 0 else 1 - half
-
-    @property
-    def behind(self) -> float:
-        """p-value of "the first one is not behind"."""
-        return 1 - self.ahead
+def _tested(samples: Samples, tests: Sequence[tuple[str, str, str]]) -> list[Pair | None]:
+    """The two agents of each (game, first, second), Holm-corrected over all; None without runs."""
+    pairs: list[Pair | None] = []
+    for game, *agents in tests:
+        x, y = (samples(game, agent) for agent in agents)
+        pairs.append(None if x is None or y is None else pair_of(x, y))
+    corrected = iter(holm_pairs([pair for pair in pairs if pair], len(pairs)))
+    return [pair and next(corrected) for pair in pairs]
 
 
-def _pair(samples: Samples, game: str, first: str, second: str) -> _Pair | None:
-    x, y = samples(game, first), samples(game, second)
-    if x is None or y is None:
-        return None
-    return _Pair(welch_interval(x, y), welch_test(x, y))
+def _verdict(pair: Pair | None) -> str:
+    """Whether the first one is ahead."""
+    if pair is None or np.isnan(pair.ahead):
+        return NO_DATA
+    return HOLDS if pair.ahead < ALPHA else FAILS if pair.behind < ALPHA else UNDECIDED
 
 
-def _corrected(p_values: Sequence[float | None]) -> list[float]:
-    """Holm-corrected over all tests, made or not; NaN where a test was not made."""
-    made = [p for p in p_values if p is not None]
-    corrected = iter(holm_among(made, len(p_values)))
-    return [np.nan if p is None else next(corrected) for p in p_values]
-
-
-class _Against(NamedTuple):
-    """RDQ against another agent in one game."""
-
-    pair: _Pair | None
-    """None without runs."""
-    p_value: float
-    """Of "RDQ is not ahead", Holm-corrected."""
-    two_sided: float
-    """Of equal means, Holm-corrected."""
-    verdict: str
-
-    def __str__(self) -> str:
-        if self.pair is None:
-            return NEEDED
-        p, two_sided = p_text(self.p_value), p_text(self.two_sided)
-        return f"{signed(self.pair.difference)}, p = {p} (two-sided {two_sided})"
+def _evidence(pair: Pair | None) -> str:
+    if pair is None:
+        return NEEDED
+    p, two_sided = p_text(pair.ahead), p_text(pair.two_sided)
+    return f"{signed(pair.difference)}, p = {p} (two-sided {two_sided})"
 
 
 def p_text(p_value: float) -> str:
@@ -156,32 +128,19 @@ def p_text(p_value: float) -> str:
     return f"{p_value:.{digits}g}"
 
 
-def _rdq_against(samples: Samples, tests: Sequence[tuple[str, str]]) -> list[_Against]:
-    """RDQ against the other agent of each (game, other)."""
-    pairs = [_pair(samples, game, "rdq", other) for game, other in tests]
-    ahead = _corrected([pair and pair.ahead for pair in pairs])
-    behind = _corrected([pair and pair.behind for pair in pairs])
-    two_sided = _corrected([pair and pair.two_sided for pair in pairs])
-    verdicts = [
-        NO_DATA if np.isnan(a) else HOLDS if a < ALPHA else FAILS if b < ALPHA else UNDECIDED
-        for a, b in zip(ahead, behind, strict=True)
-    ]
-    return list(map(_Against, pairs, ahead, two_sided, verdicts))
-
-
 def _rdq_is_ahead(ours: Samples, theirs: Samples) -> list[Claim]:
-    tests = [(game, other) for game in published.GAMES for other in ("dueling_dqn", "dqn")]
-    compared = zip(tests, _rdq_against(ours, tests), _rdq_against(theirs, tests), strict=True)
+    tests = [(game, "rdq", other) for game in published.GAMES for other in ("dueling_dqn", "dqn")]
+    compared = zip(tests, _tested(ours, tests), _tested(theirs, tests), strict=True)
     return [
         Claim(
             MINATAR,
-            rdq_outperforms(*test),
-            str(our),
-            str(their),
-            our.verdict,
-            our.two_sided if our.pair else None,
+            rdq_outperforms(game, other),
+            _evidence(our),
+            _evidence(their),
+            _verdict(our),
+            our.two_sided if our else None,
         )
-        for test, our, their in compared
+        for (game, _, other), our, their in compared
     ]
 
 
@@ -201,24 +160,24 @@ def signed(interval: Interval) -> str:
 
 def _efficiency(samples: Samples) -> tuple[str, str]:
     """Evidence and verdict on RDQ's AUC against Dueling DQN's."""
-    tested = _rdq_against(samples, [(game, "dueling_dqn") for game in published.GAMES])
-    verdicts = [test.verdict for test in tested]
+    pairs = _tested(samples, [(game, "rdq", "dueling_dqn") for game in published.GAMES])
+    verdicts = list(map(_verdict, pairs))
     verdict = next(v for v in (FAILS, NO_DATA, UNDECIDED, HOLDS) if v in verdicts)
     games = len(verdicts) - verdicts.count(NO_DATA)
     if not games:
         return NEEDED, verdict
-    held = [test.p_value for test in tested if test.verdict == HOLDS]
+    held = [pair.ahead for pair in pairs if pair and _verdict(pair) == HOLDS]
     largest = f", largest p = {max(held):.2g}" if held else ""
     return f"of {_games(games)}, RDQ ahead in {len(held)}{largest}", verdict
 
 
 def _winners(samples: Samples) -> tuple[str, str]:
     """Evidence and verdict on which of DQN and Dueling DQN is ahead where."""
-    pairs = [_pair(samples, game, "dueling_dqn", "dqn") for game in published.GAMES]
-    p_values = _corrected([pair and pair.two_sided for pair in pairs])
-    tested = list(zip(published.GAMES, pairs, p_values, strict=True))
-    dueling = [g for g, pair, p in tested if pair and p < ALPHA and pair.difference.mean > 0]
-    dqn = [g for g, pair, p in tested if pair and p < ALPHA and pair.difference.mean < 0]
+    pairs = _tested(samples, [(game, "dueling_dqn", "dqn") for game in published.GAMES])
+    tested = zip(published.GAMES, pairs, strict=True)
+    shown = {game: p.difference.mean for game, p in tested if p and p.two_sided < ALPHA}
+    dueling = [game for game, mean in shown.items() if mean > 0]
+    dqn = [game for game, mean in shown.items() if mean < 0]
     games = len(pairs) - pairs.count(None)
     if dueling and dqn:
         verdict = HOLDS
@@ -303,8 +262,9 @@ def theory_claims(document: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _with_texts(record: dict[str, Any]) -> dict[str, Any]:
-    """`record`, whose words are words; whatever else stands there is damage."""
-    for name in ("claim", "statement", "evidence", "paper"):
-        if not isinstance(record.get(name, ""), str) and (name, record[name]) != ("paper", None):
+    """`record`; raises unless its texts are strings."""
+    paper = [] if record.get("paper") is None else ["paper"]  # None: nothing to correct
+    for name in ("claim", "statement", "evidence", *paper):
+        if not isinstance(record.get(name, ""), str):
             raise ValueError(f"'{name}' is not a text")
     return record

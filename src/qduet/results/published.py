@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from qduet.agents import PAPER_AGENTS as AGENTS
 from qduet.core.errors import unknown_name
+from qduet.env_ids import GAMES
 from qduet.results.runs import PUBLISHED, Scores, read_table, scores_of
 
-GAMES = ("Asterix", "Breakout", "Freeway", "Seaquest", "SpaceInvaders")
-AGENTS = ("dqn", "dueling_dqn", "rdq")
 AGENT_NAMES = {"dqn": "DQN", "dueling_dqn": "Dueling DQN", "rdq": "RDQ"}
 """How agents are called in text."""
 SEEDS = 30

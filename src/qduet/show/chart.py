@@ -1,4 +1,4 @@
-"""A chart as data: matplotlib draws it (`figures.draw`), and so does the page (`report.parts`).
+"""A chart as data: matplotlib draws it (`figures.draw`), and so does the page (`chart_data`).
 
     chart = Chart(
         title="Two rules",
@@ -19,6 +19,7 @@ The theory's charts take long to compute, so they are also kept in files: see `w
 """
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,7 +29,7 @@ import numpy as np
 
 from qduet.core.files import write_json
 from qduet.core.reading import as_input_error, read_json
-from qduet.show.names import Style
+from qduet.show.names import Style, on_screen
 
 STEPS = "Environment steps"
 """The label of the x axis of learning curves; its ticks are short: 200k, 1M."""
@@ -182,6 +183,71 @@ class Chart:
         return f"{group}, {series.detail}" if series.detail else group
 
 
+# --- For the page --------------------------------------------------------------------------------
+
+DIGITS = {"x": 9, "seed_x": 9, "seeds": 4}
+"""Significant digits of these arrays; of the others 6."""
+
+
+def chart_data(chart: Chart) -> dict[str, Any]:
+    """The chart for `static/charts.js`: its fields, without those at their defaults.
+
+        {"groups": [{"id": "rdq", "label": "RDQ", "line": "-", "light": "#0b3d91", "dark": …}, …],
+         "panels": [{"title": …, "x": {"label": …}, "y": {…}, "series": [{"group": …}, …]}, …]}
+
+    A value that is not finite is null. An x that several series of a panel share is in
+    ``panel["grids"]``, and they have its key.
+    """
+    return {
+        "groups": [
+            {"id": key, "label": style.label, "line": style.line, **on_screen(style.colour)}
+            for key, style in chart.groups.items()
+        ],
+        "selects": [_fields(select) for select in chart.selects],
+        "panels": [_panel_data(panel) for panel in chart.panels],
+    }
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """The fields that are not at their defaults."""
+    values = {f.name: (getattr(value, f.name), f.default) for f in dataclasses.fields(value)}
+    return {
+        name: own
+        for name, (own, default) in values.items()
+        if isinstance(own, np.ndarray) or own != default
+    }
+
+
+def _panel_data(panel: Panel) -> dict[str, Any]:
+    uses = Counter(series.x.tobytes() for series in panel.series)
+    names = {x: f"x{i}" for i, (x, count) in enumerate(uses.items()) if x and count > 1}
+    grids, lines = {}, []
+    for series in panel.series:
+        line = _series_data(series)
+        name = names.get(series.x.tobytes())
+        if name:
+            grids[name], line["x"] = line["x"], name
+        lines.append(line)
+    axes = {"x": _fields(panel.x), "y": _fields(panel.y)}
+    return _fields(panel) | axes | {"series": lines, "grids": grids}
+
+
+def _series_data(series: Series) -> dict[str, Any]:
+    bandless = () if series.has_band else ("low", "high")
+    return {
+        name: _numbers(value, DIGITS.get(name, 6)) if isinstance(value, np.ndarray) else value
+        for name, value in _fields(series).items()
+        if name not in bandless
+    }
+
+
+def _numbers(values: np.ndarray, digits: int) -> list[Any]:
+    """The values with so many significant digits."""
+    if values.ndim > 1:
+        return [_numbers(row, digits) for row in values]
+    return [float(f"{v:.{digits}g}") if np.isfinite(v) else None for v in values]
+
+
 # --- Files ---------------------------------------------------------------------------------------
 
 POINTS = 400
@@ -189,76 +255,55 @@ POINTS = 400
 
 
 def write(chart: Chart, stem: Path) -> Path:
-    """Writes `chart` as `stem`.json, and returns that path."""
+    """Writes the data of `chart`, thinned, as `stem`.json, and returns that path."""
     path = stem.with_name(f"{stem.name}.json")
-    axis = lambda own: {key: getattr(own, key) for key in ("label", "log", "min", "max")}
     panels = [
-        {
-            "title": panel.title,
-            "equal": panel.equal,
-            "x": axis(panel.x),
-            "y": axis(panel.y),
-            "series": [_series_document(chart, series) for series in panel.series],
-        }
+        dataclasses.replace(panel, series=tuple(map(_thinned, panel.series)))
         for panel in chart.panels
     ]
-    write_json(path, {"panels": panels})
+    write_json(path, chart_data(dataclasses.replace(chart, panels=tuple(panels))))
     return path
 
 
-def read(path: Path, *, title: str = "", alt: str = "") -> Chart:
-    """The chart in a file that `write` made, or `InputError`; it holds no title or alt text."""
-    document = read_json(path)
-    groups: dict[str, Style] = {}
-    with as_input_error(path):
-        panels = [
-            Panel(
-                panel["title"],
-                Axis(**panel["x"]),
-                Axis(**panel["y"]),
-                tuple(_series(line, groups) for line in panel["series"]),
-                equal=panel.get("equal", False),
-            )
-            for panel in document["panels"]
-        ]
-    return Chart(title, groups, tuple(panels), alt=alt)
+def _thinned(series: Series) -> Series:
+    """The series with some of its points, the last one among them."""
+    last = len(series.x) - 1
+    kept = np.unique(np.append(np.arange(0, last, last // POINTS + 1), last))
+    return dataclasses.replace(series, x=series.x[kept], y=series.y[kept])
 
 
-def _series_document(chart: Chart, series: Series) -> dict[str, Any]:
-    every = -(-len(series.x) // POINTS)
-    kept = np.unique(np.append(np.arange(0, len(series.x), every), len(series.x) - 1))
-    rounded = lambda values: [float(f"{v:.6g}") for v in np.asarray(values, float)[kept]]
-    line = chart.line_of(series)
-    document: dict[str, Any] = {
-        "label": chart.label_of(series),
-        "colour": chart.groups[series.group].colour,
-        "style": line or "-",
-        "x": rounded(series.x),
-        "y": rounded(series.y),
-    }
-    if not line:
-        document |= {"points": True, "open": series.open}
-    elif series.kind:
-        document["kind"] = series.kind
-    return document
+def read(path: Path) -> dict[str, Any]:
+    """The data that `write` wrote, or `InputError`: of lines without bands, and of no choices."""
+    data, number = read_json(path), int | float
+    with as_input_error(path, "qduet theory --out DIR writes it anew"):
+        _check(data, groups=list, panels=list, selects=list)
+        if data.get("selects") != []:
+            raise ValueError("it is from an older version, or has choices")
+        for group in data["groups"]:
+            _check(group, id=str, label=str, line=str, light=str, dark=str)
+        groups = {group["id"] for group in data["groups"]}
+        for panel in data["panels"]:
+            _check(panel, title=str, equal=bool, x=dict, y=dict, grids=dict, series=list)
+            _check(panel["grids"], **dict.fromkeys(panel["grids"], list))
+            for axis in (panel["x"], panel["y"]):
+                ends = {"min": number, "max": number, "guide": number}
+                _check(axis, label=str, log=bool, percent=bool, ticks=list, **ends)
+                if not all(isinstance(tick, number) for tick in axis.get("ticks", ())):
+                    raise ValueError("a tick is not a number")
+            for line in panel["series"]:
+                texts = dict.fromkeys(("group", "line", "marker", "kind", "detail"), str)
+                _check(line, x=list | str, y=list, open=bool, when=dict, **texts)
+                x, y = line["x"], line["y"]
+                x = panel["grids"][x] if isinstance(x, str) else x
+                if not all(isinstance(value, number | None) for value in (*x, *y)):
+                    raise ValueError("a line is not of numbers")
+                if len(x) != len(y) or line["group"] not in groups:
+                    raise ValueError("a line has an x without a y, or no group")
+    return data
 
 
-def _series(line: Mapping[str, Any], groups: dict[str, Style]) -> Series:
-    """One series of a file; adds its group to `groups`.
-
-    A rule at several sizes |A| is one group.
-    """
-    group, _, size = line["label"].partition(", |A| = ")
-    groups.setdefault(group, Style(group, line["colour"]))
-    points = line.get("points", False)
-    x, y = (np.array(line[axis], float).reshape(len(line["x"])) for axis in "xy")
-    return Series(
-        group,
-        x,
-        y,
-        line="" if points else line["style"],
-        marker="o" if points else "",
-        open=line.get("open", False),
-        kind=line.get("kind", ""),
-        detail=f"|A| = {size}" if size else "",
-    )
+def _check(values: Mapping[str, Any], **kinds: Any) -> None:
+    """Raises unless each of the values has its kind."""
+    for name, value in values.items():
+        if not isinstance(value, kinds[name]):
+            raise ValueError(f"'{name}' is not of its kind")

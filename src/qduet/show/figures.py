@@ -224,18 +224,23 @@ def _with_band(series: Series) -> list[np.ndarray]:
 class _RoundNumbers(LogFormatter):
     """600 and 20,000 between the powers of ten, where there is room for them."""
 
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self.unit = unit
+
     def __call__(self, x: float, pos: int | None = None) -> str:
-        return f"{x:,g}" if super().__call__(x, pos) else ""
+        return f"{x:,g}{self.unit}" if super().__call__(x, pos) else ""
 
 
 def _set_ticks(axis: MatplotlibAxis, chosen: Axis) -> None:
+    unit = "%" if chosen.percent else ""
     if chosen.log:
-        axis.set_minor_formatter(_RoundNumbers())
+        axis.set_minor_formatter(_RoundNumbers(unit))
     if chosen.ticks:
         axis.set_ticks(chosen.ticks, labels=chosen.names or None)
         axis.set_minor_locator(NullLocator())
     elif chosen.percent:
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}%"))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}{unit}"))
     elif chosen.label == STEPS:
         axis.set_major_formatter(EngFormatter(sep=""))
 

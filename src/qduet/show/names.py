@@ -73,6 +73,13 @@ ON_BLACK = {
 }
 """The page's replacements for colours with a contrast below 3 : 1 on its white or black ground."""
 
+
+def on_screen(colour: str) -> dict[str, str]:
+    """A colour for the light theme and for the dark one."""
+    colour = colour.lower()
+    return {"light": ON_WHITE.get(colour, colour), "dark": ON_BLACK.get(colour, colour)}
+
+
 LINES = ("-", "--", ":", "-.")
 """Line styles in order of use: solid, dashed, dotted, dash-dotted."""
 

@@ -6,7 +6,6 @@ rule moves Q by X Xᵀ times what Q-learning would move it by: X Xᵀ = I + κ 1
 they need not converge.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,16 +17,8 @@ from qduet.theory.check import TOLERANCE, Check, Evidence, at_most, conclude, eq
 from qduet.theory.expected import expected_curve, rate
 from qduet.theory.problems import Problem, problem_of, ring
 
-Limit = Callable[..., AVTables]
-"""``(q, start) -> (V, A)``."""
 
-
-def minimum_norm(
-    problem: Problem,
-    *,
-    hard: Limit = ops.hard_rdq_limit,
-    dueling: Limit = ops.dueling_q_limit,
-) -> Check:
+def minimum_norm(problem: Problem) -> Check:
     """Hard RDQ ends nearest to its start: V = (Σ_a q_* + c)/(|A|+1) with c = V_0 − Σ_a A_0.
 
     From zero that is the decomposition of q_* of minimum norm, with V = Σ_a A (eq. 15). It is
@@ -43,8 +34,8 @@ def minimum_norm(
     zero = AVTables(np.zeros(mdp.num_states), np.zeros(q.shape))
     evidence = []
     for name, limit, operator in (
-        ("hard", hard, ops.hard_rdq),
-        ("dueling", dueling, ops.dueling_q),
+        ("hard", ops.hard_rdq_limit, ops.hard_rdq),
+        ("dueling", ops.dueling_q_limit, ops.dueling_q),
     ):
         end, from_zero = limit(q, start), limit(q, zero)
         evidence += [
@@ -52,7 +43,7 @@ def minimum_norm(
             equal(f"{name}: nearest", _flat(end), _flat(_nearest(name, q, start)), scale),
             equal(f"{name}: norm", _flat(from_zero), _flat(_nearest(name, q, zero)), scale),
         ]
-    small, large = hard(q, zero), dueling(q, zero)
+    small, large = ops.hard_rdq_limit(q, zero), ops.dueling_q_limit(q, zero)
     gain = large.v**2 / (mdp.num_actions + 1)
     evidence += [
         equal("hard: V = Σ A", small.v, small.adv.sum(axis=1), scale),
@@ -62,9 +53,7 @@ def minimum_norm(
     return conclude("minimum_norm", *evidence)
 
 
-def soft_rdq_fixed_point(
-    problem: Problem, *, solve: Callable[..., ops.FixedPoint] = ops.solve_soft_rdq
-) -> Check:
+def soft_rdq_fixed_point(problem: Problem) -> Check:
     """Soft RDQ has one fixed point for each ρ = β/α; its bias; stationarity of the penalised loss.
 
     It satisfies V = Σ_a A. It is a stationary point of ½ Σ_a b(a) (target − V − A)² plus ρ times
@@ -80,7 +69,7 @@ def soft_rdq_fixed_point(
     shrunk = q_best - ops.hard_rdq_limit(q_best).v[:, None]
     evidence = []
     for ratio in (1e-3, 0.1):
-        solution = solve(mdp, b, ratio=ratio)
+        solution = ops.solve_soft_rdq(mdp, b, ratio=ratio)
         q, v = solution.values
         y = AVTables(v, q - v[:, None])
         modulus = ops.soft_rdq_modulus(mdp, b, ratio=ratio)
@@ -94,7 +83,7 @@ def soft_rdq_fixed_point(
             _stationary(problem, y, ratio, scale),
             at_most("bias within its bound", bias, bound, scale / (1 - modulus)),
         ]
-    vanished = np.abs(solve(mdp, b, ratio=1e9).values.q).max()
+    vanished = np.abs(ops.solve_soft_rdq(mdp, b, ratio=1e9).values.q).max()
     evidence.append(Evidence("β/α → ∞: Q → 0", float(vanished), 1e-6 * scale))
     return conclude("soft_rdq_fixed_point", *evidence)
 
@@ -150,15 +139,15 @@ def ring_slowest(num_states: int, num_actions: int, discount: float, kappa: floa
     return float(min(slowest, 1 / num_actions / num_states))
 
 
-def av_off_policy_unstable(*, num_states: int = 12) -> Check:
+def av_off_policy_unstable() -> Check:
     """Off-policy, AV rules can diverge: on a ring, with uniform behaviour, from |Q| ≤ 0.01.
 
     The expected update of Dueling and of Hard RDQ is unstable at q_* for *every* step size: their
     generators have an eigenvalue with negative real part, equal to the closed form `ring_slowest`.
     Q-learning and BC-QVMAX are stable on the same problem. Not in the paper.
     """
-    num_actions = 18
-    mdp = ring(num_states, num_actions)
+    mdp = ring()
+    num_states, num_actions = mdp.r.shape
     problem = problem_of(mdp)
     q = np.where(np.arange(num_actions) == 0, 0.0, -1.0) * np.ones((num_states, 1))
     wave = 0.01 * np.sin(2 * np.pi * np.arange(num_states) / num_states)
@@ -195,7 +184,7 @@ def closed_form_modes(n: int, discount: float) -> dict[str, float]:
     return {name: float(mode) / 4 for name, mode in modes.items()}
 
 
-def slowest_modes(*, modes: Callable[[int, float], dict[str, float]] = closed_form_modes) -> Check:
+def slowest_modes() -> Check:
     """The slowest mode of each rule on the 4-state MDP is the closed form, for 2–18 actions.
 
     So QV-learning is |A| times faster than Expected Sarsa, Dueling |A| and Hard RDQ |A|+1 times
@@ -203,7 +192,7 @@ def slowest_modes(*, modes: Callable[[int, float], dict[str, float]] = closed_fo
     """
     evidence = []
     for n in (2, 6, 10, 14, 18):
-        for name, stated in modes(n, 0.99).items():
+        for name, stated in closed_form_modes(n, 0.99).items():
             kind = "on-policy" if name in ("expected_sarsa", "qv_learning") else "qvmax"
             computed = rate(name, problem_of(four_state(kind, n)), 0.1)
             evidence.append(equal(f"{name}, {n} actions", computed.slowest, stated))

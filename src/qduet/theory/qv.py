@@ -1,7 +1,4 @@
-"""The claims about QV-learning, QVMAX and BC-QVMAX (section 3 of the paper).
-
-Each check takes the operator or rule under test as a keyword, so that tests can pass a wrong one.
-"""
+"""The claims about QV-learning, QVMAX and BC-QVMAX (section 3 of the paper)."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -15,42 +12,35 @@ from qduet.tabular.values import evaluate, optimum
 from qduet.theory.check import TOLERANCE, Check, Evidence, at_most, conclude, equal, exceeds
 from qduet.theory.problems import Problem
 
-JointOperator = Callable[..., QVTables]
-"""``(mdp, behaviour, y) -> H y``."""
 
-
-def qv_contraction(
-    problem: Problem,
-    *,
-    operator: JointOperator = ops.qv_learning,
-    affine: Callable[[MDP, Floats], ops.Affine] = ops.qv_learning_affine,
-) -> Check:
+def qv_contraction(problem: Problem) -> Check:
     """Theorem 1: H y = b + A y, ‖A‖_max = γ, H contracts by γ, its fixed point is (q_b, v_b).
 
     ‖·‖_max is the norm that the max norm induces on matrices, the largest absolute row sum. Each
     row of A is γ times a distribution, because terminal states are absorbing.
     """
     mdp, b = problem.mdp, problem.behaviour
-    values, matrix = evaluate(mdp, b), affine(mdp, b)
+    values, matrix = evaluate(mdp, b), ops.qv_learning_affine(mdp, b)
     scale = _scale(values)
     pairs = mdp.r.size
     y = next(_random_tables(problem))
+    image = matrix.b + matrix.A @ ops.joint(y)
     solution = np.linalg.solve(np.eye(matrix.b.size) - matrix.A, matrix.b)
     radius = np.abs(np.linalg.eigvals(matrix.A[pairs:, pairs:])).max()
     return conclude(
         "qv_contraction",
-        equal("H y = b + A y", ops.joint(operator(mdp, b, y)), matrix.b + matrix.A @ ops.joint(y)),
+        equal("H y = b + A y", ops.joint(ops.qv_learning(mdp, b, y)), image),
         equal("rows of A sum to γ", matrix.A.sum(axis=1), mdp.discount),
         equal("‖A‖_max = γ", np.abs(matrix.A).sum(axis=1).max(), mdp.discount),
         equal("nothing bootstraps from Q", matrix.A[:, :pairs], 0.0),
-        _contracts(problem, "H contracts by γ", operator, mdp.discount),
+        _contracts(problem, "H contracts by γ", ops.qv_learning, mdp.discount),
         equal("spectral radius γ < 1", radius, mdp.discount),
-        equal("(q_b, v_b) is fixed", *_both(operator(mdp, b, values), values), scale),
+        equal("(q_b, v_b) is fixed", *_both(ops.qv_learning(mdp, b, values), values), scale),
         equal("(I − A)⁻¹ b = (q_b, v_b)", solution, ops.joint(values), scale),
     )
 
 
-def qvmax_fixed_point(problem: Problem, *, operator: JointOperator = ops.qvmax) -> Check:
+def qvmax_fixed_point(problem: Problem) -> Check:
     """Proposition 1: (q_*, v_*) is fixed under QVMAX iff E_b (r + γ P v_*) = v_* in every state.
 
     The paper shows "only if". "If" holds as well, and both follow from an equality that is checked
@@ -65,7 +55,7 @@ def qvmax_fixed_point(problem: Problem, *, operator: JointOperator = ops.qvmax) 
     satisfying = greedy * rng.uniform(0.1, 1.0, size=greedy.shape)
     satisfying /= satisfying.sum(axis=1, keepdims=True)
     worst = np.eye(mdp.num_actions)[best.q.argmin(axis=1)]
-    moved = lambda b: ops.distance(operator(mdp, b, best), best)
+    moved = lambda b: ops.distance(ops.qvmax(mdp, b, best), best)
     evidence = [equal("satisfied: (q_*, v_*) is fixed", moved(satisfying), 0.0, scale)]
     for b in (problem.behaviour, 0.9 * satisfying + 0.1 * problem.behaviour, worst):
         shortfall = (best.v - E_pi(b, best.q)).max()
@@ -99,9 +89,7 @@ def qvmax_biases(
     return biases
 
 
-def qvmax_bias(
-    problem: Problem, *, solve: Callable[[MDP, Floats], ops.FixedPoint] = ops.solve_qvmax
-) -> Check:
+def qvmax_bias(problem: Problem) -> Check:
     """QVMAX contracts by γ; its fixed point and bias (beyond Proposition 1).
 
     With g = v_* − E_b q_* ≥ 0 the shortfall of b, the fixed point satisfies
@@ -117,7 +105,7 @@ def qvmax_bias(
     scale = _scale(best)
     evidence = [_contracts(problem, "H contracts by γ", ops.qvmax, mdp.discount)]
     for _, b in _mixtures(problem, (1.0, 0.1)):
-        solution = solve(mdp, b)
+        solution = ops.solve_qvmax(mdp, b)
         y, gap = solution.values, best.v - E_pi(b, best.q)
         below = mdp.discount * P(mdp, gap)
         above = mdp.discount * gap.max() / (1 - mdp.discount**2)
@@ -133,7 +121,7 @@ def qvmax_bias(
     return conclude("qvmax_bias", *evidence)
 
 
-def bc_qvmax_fixed_point(problem: Problem, *, operator: JointOperator = ops.bc_qvmax) -> Check:
+def bc_qvmax_fixed_point(problem: Problem) -> Check:
     """Proposition 2: (q_*, v_*) is the unique fixed point of BC-QVMAX, and iterates reach it.
 
     The joint operator itself does *not* contract in the max norm: raising q by a constant raises
@@ -143,6 +131,7 @@ def bc_qvmax_fixed_point(problem: Problem, *, operator: JointOperator = ops.bc_q
     mdp, b = problem.mdp, problem.behaviour
     best = optimum(mdp)
     scale = _scale(best)
+    operator = ops.bc_qvmax
     twice = lambda mdp, b, y: operator(mdp, b, operator(mdp, b, y))
     y = next(_random_tables(problem))
     raised = ops.distance(operator(mdp, b, QVTables(y.q + 1, y.v)), operator(mdp, b, y))
@@ -160,10 +149,11 @@ def bc_qvmax_fixed_point(problem: Problem, *, operator: JointOperator = ops.bc_q
     )
 
 
-def dependence(problem: Problem, operator: JointOperator) -> Floats:
+def dependence(problem: Problem, operator: Callable[..., QVTables]) -> Floats:
     """Who bootstraps from whom ``[2, 2]``: how much the new (q, v) depends on the old (q, v).
 
-    These are the induced max norms of the blocks of ∂H/∂(q, v), at random values.
+    These are the induced max norms of the blocks of ∂H/∂(q, v), at random values. `operator` is a
+    joint operator H, such as `operators.qvmax`.
     """
     mdp, pairs = problem.mdp, problem.mdp.r.size
     y = next(_random_tables(problem))
@@ -179,7 +169,7 @@ def dependence(problem: Problem, operator: JointOperator) -> Floats:
     return np.array([[norm(jacobian[to, source]) for source in halves] for to in halves])
 
 
-def bootstrapping(problem: Problem, *, operators: dict[str, JointOperator] | None = None) -> Check:
+def bootstrapping(problem: Problem) -> Check:
     """Figure 2: V feeds V and Q in QV-learning; Q and V feed each other in QVMAX and BC-QVMAX."""
     gamma = problem.mdp.discount
     stated = {
@@ -187,11 +177,8 @@ def bootstrapping(problem: Problem, *, operators: dict[str, JointOperator] | Non
         "qvmax": [[0.0, gamma], [gamma, 0.0]],
         "bc_qvmax": [[0.0, gamma], [1.0, 0.0]],
     }
-    chosen = operators or {name: getattr(ops, name) for name in stated}
-    return conclude(
-        "bootstrapping",
-        *(equal(name, dependence(problem, h), stated[name]) for name, h in chosen.items()),
-    )
+    norms = {name: dependence(problem, getattr(ops, name)) for name in stated}
+    return conclude("bootstrapping", *(equal(name, norms[name], stated[name]) for name in stated))
 
 
 # --- Shared --------------------------------------------------------------------------------------
@@ -213,7 +200,9 @@ def _random_tables(problem: Problem) -> Iterator[QVTables]:
         )
 
 
-def _contracts(problem: Problem, what: str, operator: JointOperator, modulus: float) -> Evidence:
+def _contracts(
+    problem: Problem, what: str, operator: Callable[..., QVTables], modulus: float
+) -> Evidence:
     """‖H x − H y‖ ≤ modulus ‖x − y‖ on sampled pairs, and on pairs that differ by a constant."""
     mdp, b = problem.mdp, problem.behaviour
     tables = _random_tables(problem)

@@ -19,6 +19,7 @@ from qduet.jobs.recording import record
 from qduet.jobs.weights import Weights
 from qduet.minatar import make
 from qduet.results import runs
+from qduet.show.chart import Axis, Chart, Panel, Series, Style, write
 from qduet.show.report import build
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright for these")
@@ -38,7 +39,7 @@ def report(tmp_path_factory):
     generator = np.random.default_rng(0)
     curves = {name: generator.uniform(0, 9, (5, 11)) for name in ("rdq", NASTY)}
     runs.write(root / "breakout", config, planted.rows(config, curves))
-    (root / "figure4.json").write_text(json.dumps({"panels": [PANEL]}))
+    write(FIGURE4, root / "figure4")
     (root / "theory.json").write_text(json.dumps(THEORY))
     env, agent = make("MinAtar/Breakout-v1"), make_agent("rdq")
     params = board.init(jax.random.key(0), env.num_channels, env.num_actions)
@@ -49,16 +50,22 @@ def report(tmp_path_factory):
     return path
 
 
-PANEL = {
-    "title": "|A| = 2",
-    "x": {"label": "V(s)", "log": False, "min": -1, "max": 2},
-    "y": {"label": "A(s, a₀)", "log": False, "min": -1, "max": 2},
-    "series": [
-        {"label": "Hard RDQ", "colour": "#0b3d91", "style": "-", "x": [0, 1], "y": [0, 1]},
-        {"label": "start", "colour": "#595959", "style": "-", "x": [0], "y": [0], "points": True}
-        | {"open": False},
-    ],
-}
+AXIS = Axis("V(s)", min=-1, max=2)
+FIGURE4 = Chart(
+    "",
+    {"hard_rdq": Style("Hard RDQ", "#0b3d91"), "start": Style("start", "#595959")},
+    (
+        Panel(
+            "|A| = 2",
+            AXIS,
+            AXIS,
+            (
+                Series("hard_rdq", np.array([0, 1]), np.array([0, 1])),
+                Series("start", np.zeros(1), np.zeros(1), line="", marker="s"),
+            ),
+        ),
+    ),
+)
 THEORY = {
     "claims": [
         {

@@ -50,7 +50,7 @@ RING: dict[str, Any] = {"line": "", "marker": "o", "open": True}
 PLANE = ("dueling_q", "hard_rdq")
 
 
-def figure4_chart(steps: int = 4_000, step_size: float = 0.02) -> Chart:
+def figure4_chart(steps: int = 4_000) -> Chart:
     """Paths of Dueling and Hard RDQ in the plane of V(s) and A(s,a₀), for 1, 2 and 6 actions."""
     styles = rule_styles(PLANE)
     groups = {
@@ -64,7 +64,7 @@ def figure4_chart(steps: int = 4_000, step_size: float = 0.02) -> Chart:
     panels = []
     for num_actions in (1, 2, 6):
         problem = problem_of(four_state("dueling", num_actions, 0.5))
-        paths = _paths(problem, steps * num_actions, step_size)
+        paths = _paths(problem, steps * num_actions)
         panels.append(Panel(f"|A| = {num_actions}", x, y, tuple(paths), equal=True))
     title = "Sampled paths in the V–A plane, 4-state MDP, γ = 0.5"
     title += "; Hard RDQ from two starts with the same Q₀"
@@ -75,7 +75,7 @@ def _end(rule: str) -> str:
     return f"{rule} end"
 
 
-def _paths(problem: Problem, steps: int, step_size: float) -> list[Series]:
+def _paths(problem: Problem, steps: int) -> list[Series]:
     q = optimum(problem.mdp).q
     span = np.array([-1.4, 2.6])
     lines = [Series("solutions", span, q[0, 0] - span), Series("starts", span, -span)]
@@ -83,7 +83,7 @@ def _paths(problem: Problem, steps: int, step_size: float) -> list[Series]:
     for v, rules in ((0.0, PLANE), (-0.4, PLANE[1:])):  # Dueling's Q₀ is V₀, not V₀ + A₀
         start = AVTables(np.full(problem.mdp.num_states, v), np.full(q.shape, -v))
         for rule in rules:
-            path = replay(rule, problem, start, experience, step_size)
+            path = replay(rule, problem, start, experience, 0.02)
             x = np.concatenate([[v], path.v[:, 0]])
             y = np.concatenate([[-v], path.adv[:, 0, 0]])
             end = getattr(ops, f"{rule}_limit")(q, start)
@@ -96,8 +96,9 @@ def _paths(problem: Problem, steps: int, step_size: float) -> list[Series]:
 # --- Rates ---------------------------------------------------------------------------------------
 
 
-def rates_chart(steps: int = 20_000, seeds: int = 100, step_size: float = 0.1) -> Chart:
+def rates_chart(steps: int = 20_000, seeds: int = 100) -> Chart:
     """Predicted against simulated mean error, and the slowest modes that explain them."""
+    step_size = 0.1
     control = ("q_learning", "qvmax", "bc_qvmax", "dueling_q", "hard_rdq")
     prediction = ("expected_sarsa", "qv_learning")
     left, centre = [], []
@@ -165,7 +166,7 @@ def _modes() -> Panel:
 # --- Where AV-learning diverges ------------------------------------------------------------------
 
 
-def ring_chart(steps: int = 40_000, seeds: int = 20, step_size: float = 0.1) -> Chart:
+def ring_chart(steps: int = 40_000, seeds: int = 20) -> Chart:
     """The ring: error curves, and where in (states, actions) AV-learning is unstable."""
     mdp = ring()
     behaviour = problem_of(mdp).behaviour
@@ -173,7 +174,7 @@ def ring_chart(steps: int = 40_000, seeds: int = 20, step_size: float = 0.1) -> 
     curves = sweep(
         mdp,
         {rule: make_rule(rule, behaviour) for rule in rules},
-        np.array([step_size]),
+        np.array([0.1]),
         seeds=range(seeds),
         steps=steps,
         record_every=steps // 100,
@@ -186,7 +187,7 @@ def ring_chart(steps: int = 40_000, seeds: int = 20, step_size: float = 0.1) -> 
         dash = "--" if rule == "bc_qvmax" else "-"
         lines.append(Series(rule, points, np.median(percent, axis=0), line=dash))
     runs = Panel(
-        f"Ring of 12 states, 18 actions, γ = 0.99, α = {step_size:g}: {seeds} runs",
+        f"Ring of 12 states, 18 actions, γ = 0.99, α = 0.1: {seeds} runs",
         Axis(STEPS, min=0, max=steps),
         Axis("RMS error", log=True, min=0.01, percent=True),
         tuple(lines),

@@ -9,7 +9,7 @@ import numpy as np
 
 from qduet.agents import is_dqn
 from qduet.jobs.recording import Recording
-from qduet.minatar import ACTION_NAMES, animation, game_of, make
+from qduet.minatar import ACTION_NAMES, animation, game_of, make, unpack
 from qduet.minatar.animation import INK, MARGIN, PAPER
 from qduet.results.published import title
 
@@ -51,8 +51,7 @@ def gif(recording: Recording, *, fps: float = 10) -> bytes:
     actions = [ACTION_NAMES[action] for action in env.actions]
     images: list[Any] = []
     for t, packed in enumerate(steps.observations):
-        bits = np.unpackbits(packed, bitorder="little")[: 100 * env.num_channels]
-        board = bits.reshape(env.num_channels, 10, 10).transpose(1, 2, 0).astype(bool)
+        board = np.asarray(unpack(packed, env.num_channels))
         frame = animation.Frame(board, _caption(recording, t))
         left = animation.picture(frame, env.channels, palette="bright")
         size = (left.width + NAME + 2 * (BAR + NUMBER), left.height)

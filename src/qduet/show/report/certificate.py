@@ -59,9 +59,9 @@ def tested(certificate: Certificate) -> list[Claim]:
     return [claim for claim in certificate.claims if claim.verdict != NO_DATA]
 
 
-def cells_of(certificate: Certificate, measure: str = "return") -> list[Cell]:
-    """The cells of one measure."""
-    return [cell for cell in certificate.cells if cell.measure == measure]
+def cells_of(certificate: Certificate) -> list[Cell]:
+    """The cells in mean return."""
+    return [cell for cell in certificate.cells if cell.measure == "return"]
 
 
 def agreeing(certificate: Certificate) -> str:

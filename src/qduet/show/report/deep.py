@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from qduet.core.errors import InputError
-from qduet.paper.certificate import Certificate
+from qduet.paper.certificate import Certificate, cost
 from qduet.results import published
 from qduet.results.collect import Collection
 from qduet.results.runs import Runs
+from qduet.show.chart import chart_data
 from qduet.show.charts.study import beta_chart
 from qduet.show.charts.training import published_chart, runs_chart
 from qduet.show.names import agent_styles
@@ -40,7 +41,7 @@ from qduet.show.report.effects import (
 )
 from qduet.show.report.html import Child, details, el
 from qduet.show.report.kinds import OWN, PAPER, Kind
-from qduet.show.report.parts import Origin, Part, chart_data, figure, protocol, source
+from qduet.show.report.parts import Origin, Part, figure, protocol, source
 
 NOTHING_OF_OURS = (
     "No runs at the paper’s scale were given: these are the authors’ released scores, and nothing "
@@ -114,7 +115,7 @@ def show(item: Item, name: str, heading: str) -> Part:
     ]
     charts = {name: chart_data(chart)} if chart else {}
     data: dict[str, Any] = {"numbers": stated, "comparisons": [e._asdict() for e in found]}
-    drawn = figure(name, chart) if chart else None
+    drawn = figure(name, chart.alt) if chart else None
     return Part(
         name, heading, intro, drawn, rest, charts, {name: data}, _origins(item), tuple(sentences)
     )
@@ -163,7 +164,7 @@ def show_published(name: str) -> Part:
     missing = el("p", NOTHING_OF_OURS, class_="missing")
     origin = source("qduet/results/data/published_scores.csv")
     title = "Figure 6, as published"
-    return Part(name, title, missing, figure(name, chart), origin, {name: chart_data(chart)})
+    return Part(name, title, missing, figure(name, chart.alt), origin, {name: chart_data(chart)})
 
 
 def heading(runs: list[Runs], kind: Kind) -> str:
@@ -241,15 +242,8 @@ def _origins(item: Item) -> tuple[Origin, ...]:
     number = sum(len(directory.agents) * len(directory.config["seeds"]) for directory in runs)
     games = ", ".join(dict.fromkeys(published.title(directory.game) for directory in runs))
     text = f"{number} run{'s' * (number != 1)} of {_steps(runs)} steps: {games}"
-    seconds = sum(_seconds(directory) for directory in runs)
+    seconds = sum(cost(directory).seconds for directory in runs)
     time = f"{seconds / 60:.1f} min" if np.isfinite(seconds) else ""
     devices = {str((r.config.get("provenance") or {}).get("device", "unknown")) for r in runs}
     where = str(runs[0].directory if len(runs) == 1 else item.parent)
     return (Origin(text, where, ", ".join(sorted(devices)), time),)
-
-
-def _seconds(runs: Runs) -> float:
-    """Wall clock of the command; all runs of a directory train side by side. NaN: not known."""
-    elapsed = runs.table["elapsed_seconds"]
-    known = elapsed[np.isfinite(elapsed)]
-    return float(known.max()) if known.size else float("nan")

@@ -9,18 +9,19 @@ interval, and Welch's test with Holm's correction.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from qduet.paper.agreement import ALPHA, holm_among
+from qduet.paper.agreement import ALPHA, holm_pairs, pair_of
 from qduet.paper.claims import signed
 from qduet.results import published
 from qduet.results.collect import Collection
 from qduet.show.names import Style, agent_styles
 from qduet.show.report.html import Raw, el, table
-from qduet.stats import Interval, welch_interval, welch_test
+from qduet.stats import Interval
 
 Pairs = Sequence[tuple[str, str]]
 """Of agents: the first one is compared with the second."""
@@ -38,7 +39,8 @@ class Effect(NamedTuple):
     difference: Interval
     """mean(x) − mean(y)"""
     p_value: float
-    """Of equal means, Holm-corrected; NaN if there is a single seed."""
+    """Of equal means; if one-sided, of no difference or one of the other sign. Holm-corrected. NaN
+    if there is a single seed."""
 
     @property
     def shown(self) -> int:
@@ -52,25 +54,23 @@ def effects(
     """The effects of all pairs in all games, as one family of tests.
 
     `games` is how many there are by design: those not run count as if they had shown nothing.
-    If `one_sided`, the question is whether x is ahead, as in `paper.claims`.
+    If `one_sided`, the questions are whether x is ahead and whether y is, as in `paper.claims`.
     """
     last = lambda game, agent: collection.curves[game, agent].last
+    names = [
+        (game, x, y)
+        for game in collection.games
+        for x, y in pairs
+        if {x, y} <= set(collection.agents_of(game))
+    ]
+    each = Counter(game for game, _, _ in names)
+    tests = max(len(names), max(each.values(), default=0) * games)
+    tested = holm_pairs([pair_of(last(game, x), last(game, y)) for game, x, y in names], tests)
     found = []
-    for game in collection.games:
-        for x, y in pairs:
-            if {x, y} <= set(collection.agents_of(game)):
-                a, b = last(game, x), last(game, y)
-                found.append(Effect(game, x, y, welch_interval(a, b), welch_test(a, b)))
-    each = [sum(effect.game == game for effect in found) for game in collection.games]
-    tests = max(len(found), max(each, default=0) * games)
-    corrected = holm_among([effect.p_value for effect in found], tests)
-    if one_sided:
-        half = [(effect.p_value / 2, effect.difference.mean > 0) for effect in found]
-        ahead = holm_among([p if positive else 1 - p for p, positive in half], tests)
-        behind = holm_among([1 - p if positive else p for p, positive in half], tests)
-        sides = zip(half, ahead, behind, strict=True)
-        corrected = [a if positive else b for (_, positive), a, b in sides]
-    return [each._replace(p_value=float(p)) for each, p in zip(found, corrected, strict=True)]
+    for name, pair in zip(names, tested, strict=True):
+        side = pair.ahead if pair.difference.mean > 0 else pair.behind
+        found.append(Effect(*name, pair.difference, side if one_sided else pair.two_sided))
+    return found
 
 
 # --- Words ---------------------------------------------------------------------------------------

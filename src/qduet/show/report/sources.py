@@ -23,7 +23,7 @@ CHARTS = ("figure4.json", "rates.json", "ring.json")
 RECORDING = re.compile(r".+-episode\d+\.json")
 SKIPPED = ("checkpoint", "weights")
 MOST_FOLDERS = 20_000
-"""Among more, the user is asked where the results are."""
+"""A directory with more folders than this is refused: it is not one of results."""
 
 
 @dataclasses.dataclass
@@ -61,6 +61,7 @@ def find(directories: Iterable[Path]) -> Found:
     for directory in directories:
         if not directory.is_dir():
             raise InputError(f"{directory} is not a directory; give directories of results")
+        before = len(seen)
         refused = lambda error: found.unreadable.append(
             f"cannot read {error.filename}: {error.strerror}"
         )
@@ -71,7 +72,7 @@ def find(directories: Iterable[Path]) -> Found:
             if real not in seen:
                 _sort_in(found, Path(root), set(names))
             seen.add(real)
-            if len(seen) > MOST_FOLDERS:
+            if len(seen) - before > MOST_FOLDERS:
                 many = f"{directory} holds more than {MOST_FOLDERS:,} directories"
                 raise InputError(f"{many}; give those of results")
     return found

@@ -5,11 +5,12 @@ from pathlib import Path
 
 from qduet.core.reading import as_input_error, read_json
 from qduet.paper.claims import FAILS, HOLDS
+from qduet.show.chart import chart_data
 from qduet.show.charts.tabular import best_step_size, tabular_chart
 from qduet.show.report.certificate import mark
 from qduet.show.report.experiments import Loaded
 from qduet.show.report.html import Raw, code, details, el, join, table
-from qduet.show.report.parts import Origin, Part, chart_data, evidence, figure, protocol
+from qduet.show.report.parts import Origin, Part, evidence, figure, protocol
 from qduet.show.report.sources import inside
 from qduet.tabular.experiments import TabularExperiment
 from qduet.tabular.mdp import FOUR_STATE
@@ -30,7 +31,7 @@ def show(loaded: Loaded, name: str, heading: str) -> Part:
         name,
         heading,
         intro,
-        figure(name, chart),
+        figure(name, chart.alt),
         [_verdicts(loaded), _numbers(loaded)],
         {name: chart_data(chart)},
         {name: data},

@@ -7,13 +7,13 @@ from typing import Any
 
 from qduet.core.reading import as_input_error, read_json
 from qduet.paper.claims import CORRECTED, FAILS, HOLDS, theory_claims
-from qduet.show.chart import read
+from qduet.show import chart
 from qduet.show.charts import figure2
 from qduet.show.charts.theory import ALT, TITLES
 from qduet.show.figures import draw_figure2, rendered
 from qduet.show.report.certificate import mark
 from qduet.show.report.html import code, details, el, table
-from qduet.show.report.parts import Origin, Part, chart_data, figure, source
+from qduet.show.report.parts import Origin, Part, figure, source
 
 
 def show_claims(path: Path, name: str) -> Part:
@@ -75,9 +75,8 @@ def _margin(value: Any) -> str:
 
 def show_chart(path: Path, name: str) -> Part:
     """A chart that `qduet theory --out` or `qduet reproduce` wrote beside its picture."""
-    chart = read(path, title=TITLES[path.stem], alt=ALT[path.stem])
-    drawn = figure(name, chart)
-    return Part(name, chart.title, None, drawn, source(path), {name: chart_data(chart)})
+    drawn = figure(name, ALT[path.stem])
+    return Part(name, TITLES[path.stem], None, drawn, source(path), {name: chart.read(path)})
 
 
 def show_figure2(name: str) -> Part:

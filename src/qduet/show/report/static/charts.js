@@ -1,4 +1,4 @@
-// A chart: controls and panels, from the data of parts.py. It redraws itself when its width changes.
+// A chart: controls and panels, from the data of chart.py. It redraws itself when its width changes.
 "use strict";
 
 const DASHES = { "-": "", "--": "6 4", ":": "1.5 4", "-.": "7 4 1.5 4" };
