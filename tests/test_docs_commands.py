@@ -42,4 +42,4 @@ def test_a_game_of_ones_own_is_trained_and_watched_as_the_page_says(tmp_path):
         words = ["1_000" if word == "10_000" else word for word in words]
         done = subprocess.run([sys.executable, "-m", "qduet", *words], cwd=tmp_path)
         assert done.returncode == 0
-    assert [*tmp_path.glob("**/catch-rdq-0-episode0.html")]
+    assert [*tmp_path.glob("**/catch-rdq-0-step1000-episode0.html")]

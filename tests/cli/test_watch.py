@@ -59,7 +59,7 @@ def test_a_directory_gives_the_run_that_is_asked_for(directory, tmp_path, capsys
     )
     assert (other["label"], other["seed"]) == ("dqn", 5)
     names = {path.name for path in tmp_path.iterdir()}
-    stems = ("freeway-rdq-3-episode0", "freeway-dqn-5-episode0")
+    stems = ("freeway-rdq-3-step1000-episode0", "freeway-dqn-5-step1000-episode0")
     assert names == {f"{stem}.{kind}" for stem in stems for kind in ("json", "html", "gif")}
     assert told["sha256"] == json.loads((tmp_path / f"{stems[0]}.json").read_text())["sha256"]
 
@@ -70,9 +70,28 @@ def test_a_recording_gives_the_same_page_again(directory, tmp_path, capsys):
     first = watch(capsys, path, *arguments, "--out", tmp_path / "a")
     again = watch(capsys, first["json"], "--out", tmp_path / "b")
     for kind in ("json", "html", "gif"):
-        a, b = (tmp_path / name / f"freeway-rdq-5-episode2.{kind}" for name in "ab")
+        a, b = (tmp_path / name / f"freeway-rdq-5-step1000-episode2.{kind}" for name in "ab")
         assert a.read_bytes() == b.read_bytes()
     assert again["episode_seed"] == 2
+
+
+def test_an_episode_of_another_agent_is_not_overwritten(directory, tmp_path, refused, capsys):
+    path, out = weights.path_of(directory, "rdq", 5), tmp_path / "out"
+    known = weights.load(path)
+    others = {
+        "longer": known._replace(step=2_000),
+        "other": known._replace(agent=known.agent.replace(n_step=3)),
+    }
+    for name, other in others.items():
+        weights.save(tmp_path / f"{name}.safetensors", other)
+    ours = [watch(capsys, path, "--frames", 8, "--out", out)["json"] for _ in range(2)]
+    longer = watch(capsys, tmp_path / "longer.safetensors", "--frames", 8, "--out", out)["json"]
+    assert ours[0] == ours[1] != longer
+    refused(
+        ["watch", str(tmp_path / "other.safetensors"), "--frames", "8", "--out", str(out)],
+        "other settings (n_step is 1 there, 3 here): choose another --out",
+    )
+    assert {recording_file.read(out / name).step for name in (ours[0], longer)} == {1_000, 2_000}
 
 
 def test_the_terminal_is_told_what_was_cut(directory, tmp_path, capsys):
@@ -80,7 +99,7 @@ def test_the_terminal_is_told_what_was_cut(directory, tmp_path, capsys):
     assert main(["watch", str(directory), "--frames", "5", "--out", str(out)]) == 0
     told = capsys.readouterr().out
     assert "score 0 in 5 frames (cut short there; --frames N records more)" in told
-    assert str(out / "freeway-rdq-3-episode0.html") in told
+    assert str(out / "freeway-rdq-3-step1000-episode0.html") in told
 
 
 def test_wrong_input_is_refused_and_nothing_written(directory, tmp_path, refused):
@@ -103,7 +122,7 @@ def test_wrong_input_is_refused_and_nothing_written(directory, tmp_path, refused
 
 def test_the_gif_has_every_board_and_bars_of_the_right_length(directory, tmp_path, capsys):
     told = watch(capsys, directory, "--frames", 6, "--fps", 25, "--out", tmp_path)
-    recording = recording_file.read(tmp_path / "freeway-rdq-3-episode0.json")
+    recording = recording_file.read(tmp_path / "freeway-rdq-3-step1000-episode0.json")
     steps, env = recording.episode, make(ENV)
     scale = max(steps.q.max(), steps.v.max(), 0) - min(steps.q.min(), steps.v.min(), 0)
     with pillow_image.open(told["gif"]) as gif:

@@ -145,7 +145,7 @@ def test_the_command_trains_and_watches_a_game_of_ones_own(tmp_path):
     assert told["frames"] == 9
     assert told["score"] in (1, -1)
     names = {path.name for path in (tmp_path / "watch").iterdir()}
-    assert names == {f"catch-rdq-0-episode0.{kind}" for kind in ("json", "html", "gif")}
+    assert names == {f"catch-rdq-0-step2000-episode0.{kind}" for kind in ("json", "html", "gif")}
     alone = qduet("watch", out, "--out", tmp_path / "alone", folder=folder)
     assert alone.returncode == 2
     assert "unknown environment 'Catch-v0'" in alone.stderr

@@ -34,7 +34,7 @@ REPORT = ["report", "{}", "-o", "seen.html"]
 CERTIFY = ["certify", "figure6", "--reproduced", "out", "--json"]
 COMPARE = ["compare", "figure6", "--resamples", "100", "--json"]
 WATCH = ["watch", "{}", "--frames", "20", "--out", "seen", "--json"]
-WATCH_FILE = ["watch", "watch/breakout-rdq-0-episode0.json", "--out", "seen", "--json"]
+WATCH_FILE = ["watch", "watch/breakout-rdq-0-step400-episode0.json", "--out", "seen", "--json"]
 SAME, TAKEN = [*TRAIN, "{}"], [*OTHER, "{}"]
 
 

@@ -17,7 +17,7 @@ EXAMPLE = """qduet watch                                 # the agents that come 
 qduet watch rdq Breakout                    # one of them plays, without training
 qduet watch out/breakout --agent rdq --seed 3
 qduet watch out/breakout/weights/rdq-3.safetensors --episode-seed 7 --frames 500
-qduet watch out/watch/breakout-rdq-3-episode7.json --fps 20"""
+qduet watch out/watch/breakout-rdq-3-step1000000-episode7.json --fps 20"""
 
 PAGE_ONLY = {"kind", "format", "game", "channels", "colours", "actions", "all_actions", "rewards"}
 """What ``--json`` leaves out of a recording, besides its data."""
@@ -58,12 +58,13 @@ def run(args: argparse.Namespace) -> int:
         return list_shipped(json=args.json)
     named, args.source = len(args.source) > 1, source_of(args.source)
     recording = made_or_read(args)
+    stem = args.out / file_name(recording)
+    paths = {kind: stem.with_name(f"{stem.name}.{kind}") for kind in ("json", "html", "gif")}
+    check_same_agent(paths["json"], recording)
     if named and args.source.suffix == ".json":
         reason = f"no weights of {recording.label} for {recording.env} come with qduet"
         print(f"qduet watch: {reason}: this is {args.source}", file=sys.stderr)
     files.check_writable(args.out)
-    stem = args.out / file_name(recording)
-    paths = {kind: stem.with_name(f"{stem.name}.{kind}") for kind in ("json", "html", "gif")}
     document = recording_file.document(recording)
     recording_file.write(paths["json"], recording)
     title = f"{recording.env}, {recording.label}: an episode"
@@ -168,12 +169,30 @@ def weights_of(args: argparse.Namespace) -> Path:
 
 
 def file_name(recording: "Recording") -> str:
-    """``breakout-rdq-3-episode7``; characters that a file name cannot hold become ``_``."""
+    """``breakout-rdq-3-step1000000-episode7``; what a file name cannot hold becomes ``_``."""
     from qduet.minatar import game_of
 
     safe = lambda name: re.sub(r"[^A-Za-z0-9.]+", "_", name)[:60]
     snake = re.sub(r"(?<!^)([A-Z])", r"_\1", game_of(recording.env)).lower()
-    return f"{safe(snake)}-{safe(recording.label)}-{recording.seed}-episode{recording.episode_seed}"
+    run = f"{safe(snake)}-{safe(recording.label)}-{recording.seed}-step{recording.step}"
+    return f"{run}-episode{recording.episode_seed}"
+
+
+def check_same_agent(path: Path, recording: "Recording") -> None:
+    """`InputError` if the file at `path` is a recording of an agent with other settings."""
+    from qduet.core.files import first_difference, to_json
+    from qduet.jobs import recording_file
+
+    try:
+        there = recording_file.read(path)
+    except InputError:  # there is none, or none that could be watched
+        return
+    if there.agent != recording.agent:
+        settings = (to_json(one.agent.fields()) for one in (there, recording))
+        raise InputError(
+            f"{path} is an episode of an agent with other settings ({first_difference(*settings)}):"
+            " choose another --out"
+        )
 
 
 def show(recording: "Recording", paths: dict[str, Any]) -> None:
