@@ -230,7 +230,7 @@ def shared_settings(agent: Agent) -> tuple[Any, ...]:
 def family_of(name: str) -> Family:
     """The algorithm `name`, or `InputError`."""
     if name not in FAMILIES:
-        raise unknown_name("algorithm", name, FAMILIES)
+        raise unknown_name("algorithm", name, FAMILIES, importable=True)
     return FAMILIES[name]
 
 
@@ -281,7 +281,7 @@ def make_agent(name: str, *, protocol: str = "paper", **options: Any) -> Agent:
     An agent of one's own keeps the settings it was registered with under the default protocol.
     """
     if name not in AGENTS:
-        raise unknown_name("agent", name, AGENTS)
+        raise unknown_name("agent", name, AGENTS, importable=True)
     if protocol not in PROTOCOLS:
         raise unknown_name("protocol", protocol, PROTOCOLS)
     kept = name not in _BUILT_IN and protocol == "paper"

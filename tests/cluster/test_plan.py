@@ -99,7 +99,7 @@ RDQ = '[[agents]]\nname = "rdq"\n'
         (TOP + RDQ + RDQ, 5, "two agents are called rdq"),
         (TOP + RDQ + 'beta = [1, 2]\nn_step = [1]\nzip = ["beta", "n_step"]\n', 7, "equal length"),
         (TOP + 'protocol = ["paper"]\n' + RDQ, 3, "protocol must be"),
-        (TOP + '[[agents]]\nname = ["rdq"]\n', 4, "unknown agent"),
+        (TOP + '[[agents]]\nname = ["rdq"]\n', 4, "unknown agent.*--import MODULE"),
         (TOP + RDQ + 'beta = [1, 2]\nzip = [["beta"]]\n', 6, "zip must be"),
         ('[[tabular]]\nfigure = "figure5"\nactions = ["a"]\n', 3, "actions must be"),
         ('[[tabular]]\nfigure = "figure5"\nseeds = 0\n', 3, "at least 1"),

@@ -333,3 +333,10 @@ def test_a_network_that_has_changed_has_another_fingerprint():
     networks.register_network("mine", init, lambda p, x: (2 * (p.v @ x), p.adv @ x))
     assert networks.fingerprint("mine", env) != first
     assert networks.fingerprint("mlp", env) is None
+
+
+def test_what_is_not_imported_is_told_how():
+    with pytest.raises(InputError, match=r"unknown network 'mine'.*qduet --import MODULE"):
+        networks.make_network("mine", make("gymnax/CartPole-v1"))
+    with pytest.raises(InputError, match=r"unknown optimiser 'mine'.*qduet --import MODULE"):
+        optimisers.make_optimiser("mine", 1e-4)

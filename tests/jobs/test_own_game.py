@@ -156,7 +156,8 @@ def test_the_command_trains_and_watches_a_game_of_ones_own(tmp_path):
     page = tmp_path / "report.html"
     without = qduet("report", tmp_path, "-o", page, folder=folder)
     assert without.returncode == 0
-    assert "unknown environment 'Catch-v0'; if it is a game of your own" in without.stderr
+    assert "cannot be used: unknown environment 'Catch-v0'" in without.stderr
+    assert "if it is your own, name its module: qduet --import MODULE" in without.stderr
     assert "Catch" in page.read_text(encoding="utf-8")
     assert "10,000,000" not in page.read_text(encoding="utf-8")  # nothing of the paper's training
 

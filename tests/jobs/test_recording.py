@@ -246,6 +246,15 @@ def test_a_forged_agent_is_refused(played, changes):
         recording_file.parse(forged)
 
 
+def test_a_recording_of_an_algorithm_that_is_not_imported_is_one_all_the_same(played, tmp_path):
+    document = recording_file.document(played)
+    forged = signed(document, agent={**document["agent"], "algorithm": "mine"})
+    (tmp_path / "a.json").write_text(to_json(forged))
+    with pytest.raises(InputError, match=r"unknown algorithm 'mine'.*qduet --import") as told:
+        recording_file.read(tmp_path / "a.json")
+    assert "not a recording" not in str(told.value)
+
+
 def test_an_epsilon_of_0_comes_back(played):
     whole = played._replace(epsilon=0)
     assert recording_file.parse(recording_file.document(whole)).epsilon == 0

@@ -121,6 +121,8 @@ def test_numbers_are_aligned(tmp_path):
         (lambda fields: {**fields, "shared_bias": 0.5}, "the agent's 'shared_bias' is missing"),
         (lambda fields: {**fields, "beta": -2.0}, "beta must be ≥ 0"),
         (lambda fields: [], "the agent must be an object"),
+        (lambda fields: {**fields, "algorithm": "mine"}, "unknown algorithm 'mine'.*--import"),
+        (lambda fields: {**fields, "network": "mine"}, "unknown network 'mine'.*--import"),
     ],
 )
 def test_settings_of_no_agent_are_refused(trained, tmp_path, monkeypatch, forge, told):

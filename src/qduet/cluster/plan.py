@@ -140,7 +140,8 @@ class _Reader:
 
     def unknown(self, kind: str, name: Any, allowed: Iterable[str], *where: Any) -> InputError:
         """An error about a name that is not one of `allowed`."""
-        return self.error(str(unknown_name(kind, name, allowed)), *where)
+        importable = kind == "agent"
+        return self.error(str(unknown_name(kind, name, allowed, importable=importable)), *where)
 
     def plan(self, document: Mapping[str, Any]) -> Plan:
         for key in document:

@@ -21,11 +21,13 @@ class InputError(ValueError):
         super().__init__(printable(message))
 
 
-def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> InputError:
+def unknown_name(
+    kind: str, name: str, allowed: Iterable[str], *, importable: bool = False
+) -> InputError:
     """The error for a name that is not one of `allowed`; it suggests the likeliest one.
 
     The likeliest is the first that begins like `name` (``returns``: ``return_mean``), or the
-    nearest in spelling.
+    nearest in spelling. `importable`: a module of the user's could have registered the name.
     """
     by_lower = {candidate.lower(): candidate for candidate in allowed}
     name = str(name)
@@ -34,7 +36,8 @@ def unknown_name(kind: str, name: str, allowed: Iterable[str]) -> InputError:
     near = near or difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
     hint = f"did you mean '{by_lower[near[0]]}'? " if near else ""
     names = ", ".join(sorted(by_lower.values()))
-    return InputError(f"unknown {kind} '{name}': {hint}allowed: {names}")
+    own = "; if it is your own, name its module: qduet --import MODULE COMMAND …"
+    return InputError(f"unknown {kind} '{name}': {hint}allowed: {names}{own * importable}")
 
 
 def out_of_memory(error: BaseException) -> bool:

@@ -248,7 +248,7 @@ def register_algorithm(algorithm: Algorithm) -> None:
 def algorithm_of(name: str) -> Algorithm:
     """The algorithm `name`, or `InputError`."""
     if name not in ALGORITHMS:
-        raise unknown_name("algorithm", name, ALGORITHMS)
+        raise unknown_name("algorithm", name, ALGORITHMS, importable=True)
     return ALGORITHMS[name]
 
 

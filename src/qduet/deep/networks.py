@@ -198,7 +198,7 @@ def name_of(name: str, env: Environment) -> str:
     """`name`, or what ``auto`` stands for in this environment."""
     if name != AUTO:
         if name not in NETWORKS:
-            raise unknown_name("network", name, (AUTO, *NETWORKS))
+            raise unknown_name("network", name, (AUTO, *NETWORKS), importable=True)
         return name
     shape = env.observation.shape
     if env.board or (len(shape) == 3 and shape[:2] == (10, 10)):

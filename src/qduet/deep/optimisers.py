@@ -50,7 +50,7 @@ def make_optimiser(name: str, adam_epsilon: float) -> Optimiser:
     if name == ADAM:
         return Optimiser(_moments, functools.partial(_adam_step, adam_epsilon))
     if name not in OPTIMISERS:
-        raise unknown_name("optimiser", name, (ADAM, *OPTIMISERS))
+        raise unknown_name("optimiser", name, (ADAM, *OPTIMISERS), importable=True)
     factory = OPTIMISERS[name]
 
     def step(

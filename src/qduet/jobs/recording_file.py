@@ -141,13 +141,13 @@ def read_document(path: Path) -> tuple[dict[str, Any], Recording]:
     try:
         return written, parse(written)
     except InputError as error:
-        raise InputError(f"{path} is not a recording of qduet watch: {error}") from None
+        raise InputError(f"{path} cannot be used: {error}") from None
 
 
 def parse(written: Any) -> Recording:
     """The recording in a JSON document, or `InputError` that says what is wrong with it."""
     if not isinstance(written, dict) or written.get("kind") != KIND:
-        raise InputError(f"its kind is not '{KIND}'")
+        raise InputError(f"it is not a recording of qduet watch (its kind is not '{KIND}')")
     if written.get("format") != FORMAT:
         raise InputError(f"its format is {written.get('format')!r}, not {FORMAT}")
     if written.get(CHECKSUM) != checksum(written):
@@ -157,11 +157,7 @@ def parse(written: Any) -> Recording:
 
 
 def _parse(written: dict[str, Any]) -> Recording:
-    try:
-        env = make(written["env"])
-    except InputError:
-        remedy = "if it is a game of your own, name its module: qduet --import MODULE …"
-        raise InputError(f"unknown environment {written['env']!r}; {remedy}") from None
+    env = make(written["env"])
     for name, value in _of_environment(env).items():
         if written[name] != value:
             raise InputError(f"{name} are not those of {env.name}")

@@ -115,8 +115,7 @@ def known_id(env_id: str) -> str | None:
 
 def unknown_environment(env_id: str, others: Iterable[str] = ()) -> InputError:
     """The error for an id that is neither known here nor one of `others`."""
-    unknown = unknown_name("environment", env_id, (*ENV_IDS, *_registered, *others))
-    return InputError(f"{unknown}; or a game of your own: qduet --import MODULE COMMAND …")
+    return unknown_name("environment", env_id, (*ENV_IDS, *_registered, *others), importable=True)
 
 
 @functools.cache
