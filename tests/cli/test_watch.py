@@ -1,6 +1,7 @@
 """`qduet watch`: from a directory, a weights file or a recording to a page and a GIF."""
 
 import json
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -182,6 +183,15 @@ def test_a_recording_is_shown_where_there_are_no_weights(only_recordings, tmp_pa
     (known,) = (x for x in watch(capsys) if (x["label"], x["env"]) == ("dqn", ENV))
     shown = watch(capsys, "dqn", "freeway", "--out", tmp_path)
     assert (known["kind"], shown["score"]) == ("recording", known["score"])
+
+
+def test_the_list_marks_recordings_that_were_cut(capsys):
+    known = [Path(one["path"]) for one in watch(capsys) if one["kind"] == "recording"]
+    assert main(["watch"]) == 0
+    lines = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+    marked = {path for path in known for x in lines if "(cut)" in x and x.endswith(path.name)}
+    assert marked == {path for path in known if not recording_file.read(path).ended}
+    assert marked
 
 
 def test_refusals_of_agents_by_name(only_recordings, tmp_path, refused, monkeypatch):

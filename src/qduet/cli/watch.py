@@ -87,13 +87,15 @@ def list_shipped(*, json: bool) -> int:
         print_json([{**one._asdict(), "path": str(one.path)} for one in known])
         return 0
     rows = [
-        (one.label, one.env, one.kind, f"{one.steps:,}", f"{one.score:.4g}", one.path.name)
+        (one.label, one.env, one.kind, f"{one.steps:,}", score, one.path.name)
         for one in known
+        for score in [f"{one.score:.4g}{'' if one.ended else ' (cut)'}"]
     ]
     headings = ("agent", "environment", "what", "steps", "return", "file")
     Table("what comes with qduet", headings, rows).show()
     print("weights: they play any episode; the return is the mean of the run's last evaluation")
     print("recording: one episode and its return; shown where there are no weights")
+    print("(cut): the recording stops before the episode's end; the return counts what is in it")
     print(f"files in {known[0].path.parents[1]}; to see one: qduet watch AGENT GAME")
     return 0
 

@@ -41,6 +41,8 @@ class Shipped(NamedTuple):
     """The mean return of the run's last evaluation; of a recording, its return."""
     path: Path
     """The file."""
+    ended: bool = True
+    """False of a recording that was cut before its game was over."""
 
 
 def everything() -> list[Shipped]:
@@ -61,7 +63,8 @@ def _from_card(path: Path) -> Shipped:
 def _recorded(path: Path) -> Shipped:
     document = read_json(path)
     with as_input_error(path, _REMEDY):
-        return _shipped("recording", document, document["step"], document["score"], path)
+        found = _shipped("recording", document, document["step"], document["score"], path)
+        return found._replace(ended=document["ended"])
 
 
 def _shipped(
