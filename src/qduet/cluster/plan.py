@@ -189,8 +189,8 @@ class _Reader:
                 )
         if numbers["steps"] % numbers["evaluate_every"]:
             raise self.error(
-                f"steps must be a multiple of evaluate_every ({numbers['evaluate_every']:,}); it "
-                f"is {numbers['steps']:,}",
+                f"steps must be a multiple of {numbers['evaluate_every']:,} (evaluate_every: steps "
+                f"between two evaluations); it is {numbers['steps']:,}",
                 "steps",
             )
         try:
@@ -206,10 +206,13 @@ class _Reader:
                     )
                 agents[label] = agent
                 if numbers["evaluate_every"] % agent.sync_every:
+                    written = "evaluate_every" if "evaluate_every" in top else "steps"
+                    same = numbers["evaluate_every"] == numbers["steps"]
                     raise self.error(
-                        f"evaluate_every must be a multiple of sync_every ({agent.sync_every:,}); "
-                        f"it is {numbers['evaluate_every']:,}",
-                        "evaluate_every" if "evaluate_every" in top else "steps",
+                        f"{written if same else 'evaluate_every'} must be a multiple of "
+                        f"{agent.sync_every:,} (sync_every: steps between two copies to the target "
+                        f"network); it is {numbers['evaluate_every']:,}",
+                        written,
                     )
         environments = self.environments(top["environments"])
         return Plan(environments, tuple(agents.items()), seeds, **numbers, tabular=tabular)
