@@ -248,6 +248,7 @@ def test_ids_and_what_they_are_called():
         ("CartPole-v1", "unknown environment 'CartPole-v1': did you mean 'gymnax/CartPole-v1'?"),
         ("gymnax/Cartpol-v1", "'gymnax/Cartpol-v1': did you mean 'gymnax/CartPole-v1'?"),
         ("gymnax/", "unknown environment 'gymnax/'"),
+        ("gymnax/Pendulm-v1", "'gymnax/Pendulm-v1': did you mean 'gymnax/CartPole-v1'?"),
         ("MinAtar/Brakout-v1", "did you mean 'MinAtar/Breakout-v1'?"),
         ("gymnax/Pendulum-v1", "its actions are Box(low=-2.0"),
         ("gymnax/MountainCarContinuous-v0", "choose among a finite number of actions"),

@@ -20,6 +20,14 @@ from qduet.deep.environment import Environment, Step
 PREFIX = "gymnax/"
 """How the ids of gymnax's environments begin."""
 
+_CONTINUOUS = frozenset(
+    {
+        *("Pendulum-v1", "MountainCarContinuous-v0"),
+        *("PointRobot-misc", "Reacher-misc", "Swimmer-misc"),
+    }
+)
+"""gymnax's environments without a finite set of actions, which no error should suggest."""
+
 
 class GymnaxState(NamedTuple):
     """The state of an environment of gymnax's, and what the replay memory keeps of it."""
@@ -39,7 +47,8 @@ def canonical_id(env_id: str) -> str:
     """The id as gymnax spells it: ``gymnax/CartPole-v1`` for ``gymnax/cartpole-v1``."""
     known = {f"{PREFIX}{name}".lower(): name for name in _gymnax(env_id).registered_envs}
     if env_id.lower() not in known:
-        raise unknown_name("environment", env_id, (PREFIX + name for name in known.values()))
+        allowed = (PREFIX + name for name in known.values() if name not in _CONTINUOUS)
+        raise unknown_name("environment", env_id, allowed)
     return PREFIX + known[env_id.lower()]
 
 
