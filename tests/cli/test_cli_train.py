@@ -101,6 +101,7 @@ def test_switches_override_the_protocol():
         (["rdq", *SHORT, "--seeds", "4294967296,"], "seeds must be in [0, 2^32)"),
         (["rdq", *SHORT, "--beta", "inf"], "'inf' is not a number in [0, inf)"),
         (["rdq", *SHORT, "--beta", "-0.1"], "'-0.1' is not a number in [0, inf)"),
+        (["rdq", *SHORT, "--learning-rate", "-1"], "'-1' is not a number in [0, 1]"),
         (["dqn", *SHORT, "--beta", "0.1"], "--beta is for agents with a penalty"),
         (
             ["rdq", *SHORT, "--ablate", "--beta", "0.1"],

@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     beta = "rdq's penalty (default 0.001); each value makes an agent, rdq-beta-0.01 …"
     add("--beta", type=from_0, nargs="+", metavar="B", help=beta)
     rate = "the optimiser's step size (default 2.5e-4); each value makes an agent"
-    add("--learning-rate", type=real(0, 1, open_below=True), nargs="+", metavar="R", help=rate)
+    add("--learning-rate", type=real(0, 1), nargs="+", metavar="R", help=rate)
     add("--discount", type=real(0, 1), metavar="G", help="γ (default 0.99)")
     add("--double", action=either, help="choose the best next action by the online network")
     add("--n-step", type=whole(1), metavar="N", help="rewards summed in a target (default 1)")
