@@ -11,6 +11,7 @@ import pytest
 
 import qduet
 from qduet import InputError, make_agent, stats
+from qduet.jobs import Job, train
 from qduet.losses import rdq_loss
 from qduet.minatar import Environment, StepResult, make, register
 from qduet.tabular import (
@@ -142,6 +143,13 @@ def test_an_action_that_a_transition_does_not_have():
 
 def test_a_setting_that_no_agent_has():
     refuses(lambda: make_agent("rdq", learning_rat=0.1), "'learning_rate'?", "beta", "sync_every")
+
+
+def test_a_job_or_a_directory_that_is_none(tmp_path):
+    job = Job("MinAtar/Breakout-v1", {"rdq": make_agent("rdq")}, (0,), steps=1_000)
+    refuses(lambda: train(job, None), "directory must be the path of one; it is None")
+    refuses(lambda: train("x", tmp_path / "y"), "job must be a qduet.jobs.Job; it is 'x'")
+    assert not [*tmp_path.iterdir()]
 
 
 @pytest.mark.parametrize("name", [None, 3])

@@ -27,6 +27,7 @@ import jax
 import numpy as np
 
 from qduet.core import machine
+from qduet.core.errors import InputError
 from qduet.core.provenance import provenance
 from qduet.jobs import checkpoint, devices, resuming, weights
 from qduet.jobs.checkpoint import State
@@ -101,6 +102,10 @@ def train(
             again: Ctrl-C is a `KeyboardInterrupt`. If false, it is in `stopped_by` of the result.
         on_progress: Called about once a second, and before and after each evaluation.
     """
+    if not isinstance(job, Job):
+        raise InputError(f"job must be a qduet.jobs.Job; it is {job!r}")
+    if not isinstance(directory, Path | str):
+        raise InputError(f"directory must be the path of one; it is {directory!r}")
     deadline = time.monotonic() + 60 * max_minutes if max_minutes else None
     directory = Path(directory)
     chosen = devices.choose(device)
