@@ -191,7 +191,7 @@ def test_refusals(tmp_path, refused):
 def test_figures_that_cannot_be_written_are_refused(tmp_path, refused):
     a = write(tmp_path / "a")
     (tmp_path / "file").write_text("")
-    refused(["compare", a, "--figures", str(tmp_path / "file")], "cannot write")
+    refused(["compare", a, "--figures", str(tmp_path / "file")], "is a file; give a directory")
 
 
 def test_a_table_whose_reader_has_gone_is_141(tmp_path):

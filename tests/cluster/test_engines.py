@@ -109,6 +109,7 @@ def test_collected_runs_are_those_of_one_command(done, tmp_path, capsys):
     code, told = ended(start(*SAME, "--out", tmp_path / "one"))
     assert code == 0, told
     assert main(["sweep", "collect", str(done), "--out", str(tmp_path / "all")]) == 0
+    assert "of 1 environment in" in capsys.readouterr().out
     one, collected = results(tmp_path / "one" / ".."), results(tmp_path / "all" / "..")
     assert one["one/evaluations.csv"] == collected["all/breakout/evaluations.csv"]
     with (tmp_path / "all" / "all.csv").open() as file:

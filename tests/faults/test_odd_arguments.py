@@ -48,6 +48,18 @@ def test_a_refusal_without_directories_is_one_line(arguments, told, refused, tmp
     refused(arguments, told)
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["train rdq MinAtar/Breakout-v1 --steps 1000", "sweep plan.toml", "watch dqn Freeway"],
+)
+def test_a_file_is_no_directory(command, refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").touch()
+    plan = 'environments = ["MinAtar/Breakout-v1"]\nsteps = 1_000\n[[agents]]\nname = "rdq"\n'
+    (tmp_path / "plan.toml").write_text(plan)
+    refused([*command.split(), "--out", "file"], "file is a file; give a directory")
+
+
 def test_a_report_of_the_whole_disk_is_refused(refused, tmp_path, monkeypatch):
     monkeypatch.setattr("qduet.show.report.sources.MOST_FOLDERS", 3)
     for name in "abc":

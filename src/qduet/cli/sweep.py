@@ -16,7 +16,7 @@ from qduet.cluster.engine import Options, Outcome
 from qduet.cluster.estimates import Machine
 from qduet.cluster.plan import Plan, read_plan
 from qduet.core.errors import InputError
-from qduet.core.files import check_writable, lock, open_lock
+from qduet.core.files import check_not_file, check_writable, lock, open_lock
 
 EXAMPLE = """qduet sweep plan.toml --out out/sweep --dry-run
 qduet sweep plan.toml --out out/sweep
@@ -126,6 +126,7 @@ def _begun(
     from qduet.cluster import work
 
     jax.config.update("jax_platforms", "cpu")  # the GPUs are for the jobs
+    check_not_file(out)
     there = cutting.load(out)
     if there is not None:
         _check_same(there, machine, options, out)
@@ -206,5 +207,6 @@ def _collect(directory: Path, args: argparse.Namespace) -> int:
         print_json({"directory": str(args.out), "rows": counts})
     else:
         total = sum(counts.values())
-        print(f"{total:,} evaluations of {len(counts)} environments in {args.out}/ (and all.csv)")
+        of = f"{len(counts)} environment{'s' * (len(counts) != 1)}"
+        print(f"{total:,} evaluations of {of} in {args.out}/ (and all.csv)")
     return 0

@@ -111,8 +111,15 @@ def _flush_directory(directory: Path) -> None:
             os.close(handle)
 
 
+def check_not_file(directory: Path) -> None:
+    """Raises if what should be a directory is a file."""
+    if directory.is_file():
+        raise InputError(f"{directory} is a file; give a directory")
+
+
 def check_writable(directory: Path) -> None:
     """Makes `directory` if need be; raises unless files can be written there."""
+    check_not_file(directory)
     probe = directory / ".qduet-probe"
     write_atomically(probe, b"")
     probe.unlink(missing_ok=True)

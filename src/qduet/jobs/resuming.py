@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from qduet.agents import completed
 from qduet.core.errors import InputError
-from qduet.core.files import first_difference, lock, open_lock, to_json
+from qduet.core.files import check_not_file, first_difference, lock, open_lock, to_json
 from qduet.core.reading import read_json
 from qduet.jobs import checkpoint, weights
 from qduet.jobs.job import Job
@@ -162,6 +162,7 @@ def claimed(directory: Path) -> Iterator[None]:
 
     `InputError` if another process has it, or if it holds directories of runs instead of a job.
     """
+    check_not_file(directory)
     others = [] if (directory / runs.CONFIG).exists() else runs.below(directory)
     if others:
         raise InputError(
