@@ -293,12 +293,18 @@ def test_a_pipe_closed_by_its_reader_is_no_error():
 @pytest.mark.parametrize(
     ("name", "kept"), [("reproduce", True), ("tabular", False), ("theory", False)]
 )
-def test_only_commands_that_keep_results_say_so(name, kept, monkeypatch, capsys):
+def test_only_commands_that_keep_results_say_so(name, kept, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
     def interrupted(args):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(f"qduet.cli.{name}.run", interrupted)
-    assert main([name, *(["q_learning"] if name == "tabular" else [])]) == 130
-    told = capsys.readouterr().err
-    assert f"qduet {name}: interrupted" in told
-    assert ("run the same command again" in told) == kept
+    arguments = [name, *(["q_learning"] if name == "tabular" else [])]
+    assert main(arguments) == 130
+    nothing = "; nothing was written" if kept else ""
+    assert capsys.readouterr().err == f"\nqduet {name}: interrupted{nothing}\n"
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "settings.json").touch()
+    assert main(arguments) == 130
+    assert ("run the same command again" in capsys.readouterr().err) == kept

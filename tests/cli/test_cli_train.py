@@ -1,5 +1,7 @@
 """Arguments of ``qduet train``, and what it says when something is missing; nothing is trained."""
 
+import argparse
+import signal
 import sys
 import types
 
@@ -8,8 +10,8 @@ import pytest
 from qduet.agents import make_agent
 from qduet.cli import main, tracking
 from qduet.cli.live import Display
+from qduet.cli.train import UNFINISHED, add_arguments, make_job
 from qduet.cli.train import _report as report
-from qduet.cli.train import add_arguments, make_job
 from qduet.jobs import devices, trainer
 from qduet.jobs.job import Job
 
@@ -18,8 +20,6 @@ SHORT = [GAME, "--steps", "2000", "--out", "nowhere"]
 
 
 def job_of(*arguments):
-    import argparse
-
     parser = argparse.ArgumentParser()
     add_arguments(parser)
     return make_job(parser.parse_args(list(arguments)))
@@ -221,8 +221,6 @@ def test_a_tracker_that_is_never_used_is_never_opened(monkeypatch):
 
 @pytest.mark.parametrize(("cut", "told"), [([0, 3, 0], "3 of 15 evaluation episodes"), ([0], "")])
 def test_the_summary_tells_of_episodes_cut_short(cut, told, capsys):
-    import argparse
-
     job = Job(GAME, (("rdq", make_agent("rdq")),), (3,), 2_000, 1_000, 5)
     shown = {"q_value_mean": 1.0, "q_overestimation": 1.0}
     rows = [{**row(1_000 * i, 0.5), **shown, "episodes_cut": n} for i, n in enumerate(cut)]
@@ -232,6 +230,18 @@ def test_the_summary_tells_of_episodes_cut_short(cut, told, capsys):
     out = capsys.readouterr().out
     assert told in out
     assert ("cut short" in out) == bool(told)
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [(0, "stopped before anything was written\n"), (1_000, "stopped at step 1,000 of 2,000, ")],
+)
+def test_a_job_that_was_stopped_says_what_is_saved(step, told, capsys):
+    job = Job(GAME, (("rdq", make_agent("rdq")),), (3,), 2_000, 1_000, 5)
+    for reason, code in ((signal.SIGINT, 130), (signal.SIGTERM, UNFINISHED)):
+        result = trainer.TrainingResult(False, step, 1.0, [], stopped_by=reason)
+        assert report(argparse.Namespace(json=False, out="out"), job, result) == code
+        assert f"qduet train: {told}" in capsys.readouterr().err
 
 
 def test_without_a_terminal_an_evaluation_is_told_before_and_after(capsys):

@@ -41,6 +41,9 @@ COMMANDS: dict[str, str] = {
 """Each subcommand and the line that ``qduet --help`` shows for it."""
 
 
+_KEPT = "; what was finished is kept, run the same command again to continue"
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line, and that accepts no abbreviated options."""
 
@@ -116,7 +119,7 @@ def _top_parser() -> Parser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line `argv` and returns its exit code."""
     parser = _top_parser()
-    top = parser.parse_args(argv)
+    top, args = parser.parse_args(argv), None
     try:
         if top.command is None:
             parser.error(f"COMMAND is missing: one of {', '.join(COMMANDS)}")
@@ -131,8 +134,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InputError as error:
         return _refuse(top.command, str(error))
     except KeyboardInterrupt:
-        kept = "; what was finished is kept, run the same command again to continue"
-        told = kept if top.command in ("reproduce", "train", "sweep") else ""
+        told = ""
+        if top.command in ("reproduce", "train", "sweep"):
+            kept = args is not None and args.out is not None and any(args.out.glob("[!.]*"))
+            told = _KEPT if kept else "; nothing was written"
         print(f"\nqduet {top.command}: interrupted{told}", file=sys.stderr)
         return 130
     except BrokenPipeError:

@@ -295,11 +295,10 @@ def _report(args: argparse.Namespace, job: Job, result: TrainingResult) -> int:
             print(f"{cut:,} of {total:,} evaluation episodes did not end and were cut short")
     if result.finished:
         return 0
-    if result.stopped_by == signal.SIGINT:
-        raise KeyboardInterrupt
-    print(
-        f"qduet train: stopped at step {result.step:,} of {job.steps:,}, everything is saved; "
-        "run the same command again to continue",
-        file=sys.stderr,
-    )
-    return UNFINISHED
+    interrupted = result.stopped_by == signal.SIGINT
+    told = "stopped before anything was written"
+    if result.step or result.rows:
+        told = f"stopped at step {result.step:,} of {job.steps:,}, everything is saved; run the "
+        told += "same command again to continue"
+    print("\n" * interrupted + f"qduet train: {told}", file=sys.stderr)
+    return 130 if interrupted else UNFINISHED
