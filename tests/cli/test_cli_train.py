@@ -230,6 +230,7 @@ def test_the_summary_tells_of_episodes_cut_short(cut, told, capsys):
     out = capsys.readouterr().out
     assert told in out
     assert ("cut short" in out) == bool(told)
+    assert "Q − discounted" in out
 
 
 @pytest.mark.parametrize(
@@ -253,6 +254,21 @@ def test_without_a_terminal_an_evaluation_is_told_before_and_after(capsys):
         assert capsys.readouterr().err == "step 0: return rdq 0.50\n"
         show(trainer.Progress("evaluating", 1_000, 0.0, [row(0, 0.5)]))
         assert "step 1,000: evaluating" in capsys.readouterr().err
+
+
+def test_the_time_left_does_not_count_compilation(capsys, monkeypatch):
+    job = Job(GAME, (("rdq", make_agent("rdq")),), (3,), 10_000, 1_000, 500)
+    reports = [("compiling", 0, 0), ("compiling", 1_000, 90), ("training", 2_000, 200)]
+    reports += [("evaluating", 2_000, 240), ("training", 4_000, 320)]
+    with Display(job) as show:
+        for doing, step, seconds in reports:
+            monkeypatch.setattr("time.monotonic", lambda seconds=seconds: seconds)
+            show(trainer.Progress(doing, step, 50.0, []))
+    told = [line for line in capsys.readouterr().err.splitlines() if " of " in line]
+    assert told == [
+        "step 2,000 of 10,000  50 frames/s",
+        "step 4,000 of 10,000  50 frames/s  0:06:00 left",  # 2,000 steps in the last 120 s
+    ]
 
 
 def test_help_has_an_example(capsys):

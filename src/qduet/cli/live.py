@@ -21,7 +21,11 @@ from qduet.jobs.trainer import Progress
 from qduet.results.published import title
 from qduet.stats import Interval, mean_interval
 
-SHOWN = {"return_mean": "return", "q_value_mean": "Q", "q_overestimation": "Q − return"}
+SHOWN = {
+    "return_mean": "return",
+    "q_value_mean": "Q",
+    "q_overestimation": "Q − discounted\nreturn",
+}
 """Columns of an evaluation that the table shows."""
 
 
@@ -71,8 +75,10 @@ class Display:
             Live(self.bar, console=self.console, transient=True) if sys.stderr.isatty() else None
         )
         self.printed = -LINE_SECONDS
+        self.reported = False
+        """Whether there was a report."""
         self.first: tuple[float, int] | None = None
-        """Time and step at which this command began to train."""
+        """Time and step at which the first chunk was done: programs are compiled by then."""
         self.num_rows = 0
 
     def __enter__(self) -> "Display":
@@ -87,17 +93,18 @@ class Display:
     def __call__(self, progress: Progress) -> None:
         """Shows one report."""
         now = time.monotonic()
-        if self.first is None and progress.step:
+        if not self.reported and progress.step:
             self.console.print(f"continuing from step {progress.step:,}", highlight=False)
-        if self.first is None or not self.first[1]:
+        self.reported = True
+        if self.first is None and progress.doing == "training":
             self.first = now, progress.step
         if self.live:
             self._draw(self.live, progress, now)
         elif progress.doing == "training" and now - self.printed >= LINE_SECONDS:
             self.printed = now
             step = f"step {progress.step:,} of {self.job.steps:,}"
-            line = f"{step}  {_rate(progress)}  {self._left(progress, now)}"
-            print(line, file=sys.stderr, flush=True)
+            parts = step, _rate(progress), self._left(progress, now)
+            print("  ".join(filter(None, parts)), file=sys.stderr, flush=True)
         elif progress.doing == "evaluating" and len(progress.rows) == self.num_rows:
             number = len(self.job.members)
             runs = f"{number} run{'s' * (number != 1)} × {self.job.episodes:,} episodes"
@@ -116,7 +123,7 @@ class Display:
         live.update(Group(self.bar, table(self.job, progress.rows)) if progress.rows else self.bar)
 
     def _left(self, progress: Progress, now: float) -> str:
-        """The time left, at the speed since this command began to train."""
+        """The time left, at the speed since the first chunk was done."""
         begun, step = self.first or (now, progress.step)
         if progress.step <= step:
             return ""
