@@ -160,7 +160,7 @@ plt.show()
 # | DQV-Max (a network with V and Q) | Q itself | `qvmax_loss` |
 #
 # Huber's loss is `rdq_loss(…, loss_fn=huber)`; importance weights and priorities are one line each:
-# `help(qduet.losses)`, or the [reference](../reference/losses.md).
+# `help(qduet.losses)`, or the reference page qduet.losses of the site that `make site` builds.
 #
 # ## In PyTorch
 #

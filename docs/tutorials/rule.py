@@ -116,4 +116,5 @@ plt.show()
 #
 # - In the paper's figures, with files that resume: [own_rule.py](../../examples/own_rule.py).
 # - On a problem of your own: [Your own MDP](mdp.py).
-# - All nine rules with their equations: [qduet.tabular](../reference/tabular.md).
+# - All nine rules with their equations: `help(qduet.tabular)`, or its page in the reference of the
+#   site that `make site` builds.
