@@ -19,7 +19,7 @@ help:
 	@echo "make soak        compare a million steps of each MinAtar game with the original"
 	@echo "make torture     kill, damage, fill and crowd for an hour; figures in docs/reliability.md"
 	@echo "make docs        write the tables and pictures of the documentation anew, from results/"
-	@echo "make site        build the documentation into site/, tutorials executed; no network"
+	@echo "make site        set up, then build the documentation into site/, tutorials executed"
 	@echo "make clean       remove .venv and caches (results stay)"
 
 $(VENV)/.made:
