@@ -154,8 +154,10 @@ def test_what_is_no_file_is_not_replaced(tmp_path):
 
 def test_a_file_in_the_way_is_told(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match=r"cannot write .*: (File exists|Not a directory)"):
+    with pytest.raises(InputError, match="file is a file; give a directory"):
         files.check_writable(tmp_path / "file")
+    with pytest.raises(InputError, match=r"cannot write .*: (File exists|Not a directory)"):
+        files.check_writable(tmp_path / "file" / "inside")
 
 
 def test_checking_leaves_nothing_behind(tmp_path):
