@@ -99,7 +99,7 @@ def test_the_terminal_is_told_what_was_cut(directory, tmp_path, capsys):
     out = tmp_path / "new"
     assert main(["watch", str(directory), "--frames", "5", "--out", str(out)]) == 0
     told = capsys.readouterr().out
-    assert "score 0 in 5 frames (cut short there; --frames N records more)" in told
+    assert "score 0 in 5 frames (cut short there; of weights, --frames N records more)" in told
     assert str(out / "freeway-rdq-3-step1000-episode0.html") in told
 
 

@@ -201,7 +201,7 @@ def show(recording: "Recording", paths: dict[str, Any]) -> None:
     """Prints the episode's score and length, and where the files are."""
     run = f"{recording.env}, {recording.label}, seed {recording.seed}"
     print(f"{run}, trained for {recording.step:,} steps")
-    end = "game over" if recording.ended else "cut short there; --frames N records more"
+    end = "game over" if recording.ended else "cut short there; of weights, --frames N records more"
     score = f"score {recording.score:.7g} in {len(recording.episode.action):,} frames"
     print(f"episode {recording.episode_seed}: {score} ({end})")
     for kind, what in (("html", "page"), ("gif", "GIF"), ("json", "recording")):
