@@ -24,7 +24,7 @@ from qduet.core.reading import MissingError, as_input_error, parse_json
 from qduet.deep.algorithms import algorithm_of
 from qduet.deep.environments import canonical_id, game_of, make
 from qduet.deep.layers import Outputs
-from qduet.deep.networks import make_network, spec
+from qduet.deep.networks import make_network, shapes
 
 FOLDER = "weights"
 """Where in a results directory they are."""
@@ -88,9 +88,6 @@ def load(path: Path | str) -> Weights:
             label, seed, step = metadata["label"], int(metadata["seed"]), int(metadata["step"])
     except InputError as error:
         raise InputError(f"{path} cannot be used: {error}") from None
-    env = make(env_id)
-    network = make_network(agent.network, env)
-    start = lambda key: network.init(key, spec(env), env.num_actions)
     single = {k: x.astype(np.float32) if x.dtype == np.float16 else x for k, x in arrays.items()}
-    params = tensors.fit(jax.eval_shape(start, jax.random.key(0)), single, path)
+    params = tensors.fit(shapes(agent.network, make(env_id)), single, path)
     return Weights(params, agent, env_id, label, seed, step)
