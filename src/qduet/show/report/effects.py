@@ -201,7 +201,8 @@ KEY = el(
     "p",
     [[el("span", word, class_=f"mark {kind}"), " "] for word, kind in MARKS.items()],
     "Line: 95 % interval over seeds of the difference of the mean returns; each game has its own "
-    "scale. Marked if Welch’s test shows a difference at 5 %, Holm-corrected over the table.",
+    "scale. Marked if Welch’s test shows a difference at 5 %, Holm-corrected over the table. The "
+    "intervals are not corrected, so one may leave out 0 and be unmarked.",
     class_="key",
 )
 """How to read `effects_table`; stands above it."""
