@@ -122,7 +122,7 @@ def _one_transition(function: Function) -> Function:
             if shape != wanted:
                 raise error(name, f"have the shape {wanted} (vmap a batch)", shape)
         if "discount_t" in arrays and arrays["discount_t"].dtype == bool:
-            raise error("discount_t", "be γ, or 0 where S' is an end, no truth value", "bool")
+            raise error("discount_t", "be γ, or 0 where S' is an end, not True or False", "bool")
         if "a_tm1" in arrays:
             action, num_actions = given.arguments["a_tm1"], vectors[0][0]
             if not jnp.issubdtype(arrays["a_tm1"].dtype, jnp.integer):

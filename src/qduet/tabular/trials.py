@@ -177,7 +177,7 @@ class Programs(NamedTuple):
 
 
 def _over_seeds(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` of arrays and two things of a seed, for a call: one seed on CPU, else all."""
+    """On CPU `function(arrays, x, y)`, of one seed; elsewhere of all seeds, an axis of x and y."""
     return function if _on_cpu() else jax.vmap(function, in_axes=(None, 0, 0))
 
 
