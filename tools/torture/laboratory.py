@@ -15,7 +15,6 @@ import multiprocessing.process
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 import threading
@@ -114,7 +113,7 @@ def run(
         begun = time.monotonic()
         process.join(longest if kill_after is None else kill_after)
         if process.is_alive():
-            os.kill(process.pid, signal.SIGKILL)  # type: ignore[arg-type]
+            process.kill()  # which may have ended in this moment
             process.join()
             code = process.exitcode if kill_after is not None else None
         else:
@@ -161,7 +160,7 @@ def together(commands: list[list[str]], where: Path) -> list[Outcome]:
             process.join(max(0.0, LONGEST * len(commands) - (time.monotonic() - begun)))
             code = None if process.is_alive() else process.exitcode
             if code is None:
-                os.kill(process.pid, signal.SIGKILL)  # type: ignore[arg-type]
+                process.kill()  # which may have ended in this moment
                 process.join()
             outcomes.append(_outcome(folder, code, time.monotonic() - begun))
         return outcomes
