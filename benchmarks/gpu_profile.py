@@ -85,7 +85,7 @@ def block(game: str, runs: int, directory: Path) -> int:
     """Traces a block of training into `directory`; returns its iterations."""
     names = PAPER_AGENTS if runs % len(PAPER_AGENTS) == 0 else ["rdq"]
     job = deep.job(game, runs, list(names), 1)
-    agent, built = job.members[0].agent, program.build(job)
+    agent, built = job.members[0].agent, program.Program(job)
     state, step = built.warm_up(built.start()), agent.learn_from
     for _ in range(2):  # the first call compiles
         state, losses = built.advance(state, step, 1)

@@ -185,6 +185,17 @@ def measure(rounds: int, steps: int) -> Speeds:
     return speeds
 
 
+def frames_per_second(steps: int) -> float:
+    """Of one run of tuned PFRL, at the number of threads that is fastest."""
+    seconds = []
+    for contender in theirs(tuned=True):
+        contender.advance(1_000)
+        began = time.perf_counter()
+        contender.advance(steps)
+        seconds.append(time.perf_counter() - began)
+    return steps / min(seconds)
+
+
 def ratios(speeds: dict[str, list[float]]) -> dict[str, dict[str, float]]:
     """Our speed over that of each kind of PFRL at its better number of threads."""
     result = {}

@@ -32,7 +32,7 @@ def ours(name: str, runs: int, steps: int, repeats: int) -> list[float]:
     """Frames per second of all runs together, once for each repetition."""
     env_id, network = ENVIRONMENTS[name]
     job = Job(env_id, {"dqn": make_agent("dqn", network=network)}, seeds=range(runs))
-    built = program.build(job)
+    built = program.Program(job)
     step, block = (getattr(job.members[0].agent, key) for key in ("learn_from", "sync_every"))
     state, _ = built.advance(built.warm_up(built.start()), step, 1)
     step, found = step + block, []

@@ -33,6 +33,13 @@ def test_json_has_every_reading(terminal, capsys, monkeypatch):
     assert len(compiled) == 2
 
 
+@pytest.mark.parametrize("name", ["gymnax", "minatar"])
+def test_a_peer_that_is_installed_is_read(name):
+    taken = minatar.read(name, "dense", "Breakout", 1, 0.01)
+    assert taken.steps_per_second > 100
+    assert taken.version[0].isdigit()
+
+
 def test_rows_compare_with_the_faster_port(capsys):
     reading = lambda name, form, batch, speed, seconds: minatar.Reading(
         name, "1", form, "Breakout", batch, speed, seconds

@@ -105,4 +105,4 @@ def test_the_plan_of_the_page_is_one(tmp_path):
     plan = read_plan(path)
     assert [len(x) for x in (plan.environments, plan.agents, plan.seeds)] == [2, 9, 30]
     labels = [label for label, _ in plan.agents]
-    assert {"rdq-beta-0.001-rate-0.0001", "qvmax-n_step-3-rate-0.0001"} <= {*labels}
+    assert {"rdq-beta-0.001-rate-0.0001", "dqv_max-3"} <= {*labels}

@@ -16,8 +16,6 @@ weights of a few runs stay in its caches, and the floor says little.)
 """
 
 import argparse
-import dataclasses
-import functools
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -32,13 +30,11 @@ from qduet.core.tables import Table
 from qduet.deep.board import Params
 from qduet.deep.replay import STRIDE
 from qduet.jobs import program
-from qduet.jobs.devices import bytes_per_run, checking_memory
+from qduet.jobs.devices import checking_memory
 from qduet.jobs.job import Job
 from qduet.jobs.program import Program
 from qduet.minatar import GAMES
 from qduet.results.published import title
-from qduet.show.chart import Axis, Chart, Panel, Series
-from qduet.show.names import VARIANT_COLOURS, Style
 
 DESCRIPTION = "training and evaluation of the deep agents"
 
@@ -76,12 +72,10 @@ class Reading(NamedTuple):
     """The floor's time over the measured one."""
     compile_seconds: float
     """What the first calls took longer than later ones; 1,000 steps of warm-up are in it."""
-    episodes: tuple[int, ...]
-    """Of each run, in each timed evaluation."""
-    evaluation_seconds: tuple[float, ...]
-    """Of each evaluation: all its episodes of all runs."""
-    training_bytes: int
-    """Memory that the runs need while they train, as computed from their state."""
+    episodes: int
+    """Of each run, in the timed evaluation."""
+    evaluation_seconds: float
+    """Of all its episodes of all runs."""
     whole_minutes: float
     """Extrapolated to the paper's protocol, compilation included."""
 
@@ -89,41 +83,36 @@ class Reading(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of this section."""
     add = parser.add_argument
-    add(
-        "--runs",
-        type=int,
-        nargs="+",
-        help="how many side by side, one or more numbers; default: 90 on GPUs, 1 on CPUs; if all "
-        "are multiples of 3, they are of the paper's agents, else of RDQ",
-    )
-    add("--steps", type=int, help="that are timed; default: 100,000 on GPUs, 4,000 on CPUs")
-    add(
-        "--episodes",
-        type=int,
-        nargs="+",
-        help="of an evaluation, one or more numbers; default: 1,000 on GPUs, 50 on CPUs",
-    )
+    add("--episodes", type=int, help="of an evaluation; default: 1,000 on GPUs, 50 on CPUs")
 
 
 def measure(args: argparse.Namespace) -> Iterator[Reading]:
     """One reading for each game and number of runs."""
     on_cpu = jax.default_backend() == "cpu"
-    games = args.games or (["Breakout"] if on_cpu else list(GAMES))
+    games, numbers, steps = sizes(
+        args, games=["Breakout"] if on_cpu else list(GAMES), runs=[1 if on_cpu else RUNS]
+    )
+    episodes = args.episodes or (50 if on_cpu else EPISODES)
+    bandwidth = bandwidth_of(jax.local_devices()[0])
+    alike = all(runs % len(PAPER_AGENTS) == 0 for runs in numbers)
+    agents = PAPER_AGENTS if alike else ("rdq",)  # all readings are of the same agents
     for game in games:
+        for runs in numbers:
+            yield reading(job(game, runs, agents, episodes), steps, *bandwidth)
+
+
+def sizes(
+    args: argparse.Namespace, *, games: list[str], runs: list[int]
+) -> tuple[list[str], list[int], int]:
+    """The games, numbers of runs and steps that are asked for; by default `games` and `runs`."""
+    for game in args.games or ():
         if game not in GAMES:
             raise unknown_name("game", game, GAMES)
-    numbers = args.runs or [1 if on_cpu else RUNS]
-    steps = args.steps or (4_000 if on_cpu else 100_000)
-    episodes = tuple(sorted(args.episodes or [50 if on_cpu else EPISODES]))
-    alike = all(runs % len(PAPER_AGENTS) == 0 for runs in numbers)
-    agents = list(PAPER_AGENTS) if alike else ["rdq"]
-    jobs = [job(game, runs, agents, episodes[-1]) for game in games for runs in numbers]
-    every = jobs[0].members[0].agent.sync_every
+    steps = args.steps or (4_000 if jax.default_backend() == "cpu" else 100_000)
+    every = make_agent("rdq").sync_every
     if steps % every:
         raise InputError(f"--steps must be a multiple of {every:,}; it is {steps:,}")
-    bandwidth = bandwidth_of(jax.local_devices()[0])
-    for one in jobs:
-        yield reading(one, steps, episodes, *bandwidth)
+    return args.games or games, sorted(args.runs or runs), steps
 
 
 def job(game: str, runs: int, names: Sequence[str], episodes: int) -> Job:
@@ -133,38 +122,48 @@ def job(game: str, runs: int, names: Sequence[str], episodes: int) -> Job:
     return Job(f"MinAtar/{game}-v1", agents, seeds, episodes=episodes)
 
 
-def reading(
-    job: Job, steps: int, episodes: tuple[int, ...], bandwidth: float, bandwidth_from: str
-) -> Reading:
-    """Times a job, and an evaluation for each number of `episodes`, of which the job's is last."""
-    built = program.build(job)
+def reading(job: Job, steps: int, bandwidth: float, bandwidth_from: str) -> Reading:
+    """Times the training of a job, and an evaluation."""
+    built = program.Program(job)
     with checking_memory(built, jax.local_devices(), job.episodes):
-        compiling, training, evaluating = _timed(job, built, steps, episodes)
+        trained = train(job, built, steps)
+        slow, fast = (evaluate(job, trained).seconds for _ in range(2))
     num_runs, moved = len(job.members), traffic(built.shapes[0].params)
-    seconds = training * STRIDE / steps
+    compiling = trained.compile_seconds + max(slow - fast, 0.0)
+    seconds = trained.seconds * STRIDE / steps
     return Reading(
         game=job.game,
         agents=" ".join(label for label, _ in job.agents),
         runs=num_runs,
         steps=steps,
         us_per_iteration=seconds * 1e6,
-        frames_per_second=num_runs * steps / training,
+        frames_per_second=num_runs * steps / trained.seconds,
         bytes_per_iteration=moved,
         bandwidth=bandwidth * built.devices,
         bandwidth_from=bandwidth_from,
         floor_share=moved / (bandwidth * built.devices) / seconds,
         compile_seconds=compiling,
-        episodes=episodes,
-        evaluation_seconds=evaluating,
-        training_bytes=num_runs * bytes_per_run(built, 0),
-        whole_minutes=whole_minutes(num_runs, seconds, job.episodes, evaluating[-1], compiling),
+        episodes=job.episodes,
+        evaluation_seconds=fast,
+        whole_minutes=whole_minutes(num_runs, seconds, job.episodes, fast, compiling),
     )
 
 
-def _timed(
-    job: Job, built: Program, steps: int, episodes: tuple[int, ...]
-) -> tuple[float, float, tuple[float, ...]]:
-    """Seconds of compilation, of `steps` steps and of each evaluation."""
+class Trained(NamedTuple):
+    """A stretch of training."""
+
+    compile_seconds: float
+    """What the first calls took; 1,000 steps of warm-up are in it."""
+    seconds: float
+    """Of the stretch."""
+    step: int
+    """At its end."""
+    weights: Any
+    """To be evaluated there."""
+
+
+def train(job: Job, built: Program, steps: int) -> Trained:
+    """Times `steps` steps of all runs, after warm-up."""
     agent = job.members[0].agent
     begun = time.perf_counter()
     runs = built.warm_up(built.start())
@@ -182,17 +181,25 @@ def _timed(
         runs, losses = built.advance(runs, now, count)
         np.asarray(losses.total)  # as when training: results come back to the host
         left -= count
-    training = time.perf_counter() - begun
+    seconds, end = time.perf_counter() - begun, first + steps
+    return Trained(compiling, seconds, end, built.weights_to_evaluate(runs, end))
 
-    weights = built.weights_to_evaluate(runs, first + steps)
-    evaluating = []
-    for number in episodes:
-        evaluate = program.build(dataclasses.replace(job, episodes=number)).evaluate
-        play = functools.partial(evaluate, weights, first + steps, lambda: None)
-        slow, fast = _seconds(play), _seconds(play)
-        compiling += max(slow - fast, 0.0)
-        evaluating.append(fast)
-    return compiling, training, tuple(evaluating)
+
+class Evaluated(NamedTuple):
+    """An evaluation."""
+
+    seconds: float
+    frames: float
+    """Of all episodes of all runs."""
+
+
+def evaluate(job: Job, trained: Trained) -> Evaluated:
+    """Times the episodes of a job; compilation counts, the first time."""
+    built = program.Program(job)
+    begun = time.perf_counter()
+    columns = built.evaluate(trained.weights, trained.step, lambda: None)
+    seconds = time.perf_counter() - begun
+    return Evaluated(seconds, job.episodes * float(columns["episode_length_mean"].sum()))
 
 
 def _seconds(function: Callable[[], Any]) -> float:
@@ -237,48 +244,6 @@ def summary(readings: Iterable[Reading]) -> dict[str, Any]:
     return {"whole": protocol}
 
 
-def chart(readings: Sequence[Reading]) -> Chart:
-    """Iteration, frames per second and memory against runs; evaluation against episodes."""
-    games = list(dict.fromkeys(r.game for r in readings))
-    coloured = zip(games, VARIANT_COLOURS, strict=False)
-    groups = {game: Style(title(game), colour) for game, colour in coloured}
-    floor = lambda r: 1e6 * r.bytes_per_iteration / r.bandwidth
-    against_runs = (
-        ("4 steps and an update of all runs", "µs", lambda r: r.us_per_iteration, floor),
-        ("Frames of all runs", "per second", lambda r: r.frames_per_second,
-         lambda r: STRIDE * 1e6 * r.runs / floor(r)),
-        ("Memory for training, computed", "MB", lambda r: r.training_bytes / 1e6, None),
-    )  # fmt: skip
-    side_by_side = sorted(readings, key=lambda r: r.runs)
-    runs = _counts("Runs", [r.runs for r in readings])
-    panels = []
-    for name, unit, measured, least in against_runs:
-        series = []
-        for game in games:
-            own = [r for r in side_by_side if r.game == game]
-            x = np.array([r.runs for r in own], float)
-            if least is not None:
-                y = np.array([least(r) for r in own])
-                series.append(Series(game, x, y, line=":", detail="floor"))
-            series.append(Series(game, x, np.array([measured(r) for r in own]), marker="o"))
-        panels.append(Panel(name, runs, Axis(unit, log=True), tuple(series)))
-    most = [r for r in readings if r.runs == side_by_side[-1].runs]
-    series = [
-        Series(r.game, np.array(r.episodes, float), np.array(r.evaluation_seconds), marker="o")
-        for r in most
-    ]
-    episodes = _counts("Episodes of each run", [n for r in most for n in r.episodes])
-    name = f"An evaluation of {most[0].runs} runs"
-    panels.append(Panel(name, episodes, Axis("s", log=True), tuple(series)))
-    return Chart(f"Training side by side, {jax.devices()[0].device_kind}", groups, tuple(panels))
-
-
-def _counts(label: str, numbers: Iterable[int]) -> Axis:
-    """An axis with ticks at these numbers alone."""
-    ticks = tuple(sorted({*numbers}))
-    return Axis(label, log=True, ticks=ticks, names=tuple(f"{n:,}" for n in ticks))
-
-
 def show(readings: Iterable[Reading]) -> None:
     """A table with a line for each game and number of runs."""
     taken = list(readings)
@@ -296,7 +261,7 @@ def show(readings: Iterable[Reading]) -> None:
                 f"{r.frames_per_second:,.0f}",
                 f"{r.floor_share:.0%}",
                 f"{r.compile_seconds:.1f} s",
-                f"{r.evaluation_seconds[-1]:.1f} s",
+                f"{r.evaluation_seconds:.1f} s",
                 whole,
             )
         )
@@ -305,7 +270,7 @@ def show(readings: Iterable[Reading]) -> None:
     print(
         f"floor: time of an iteration's memory traffic ({one.bytes_per_iteration / 1e6:,.0f} MB in "
         f"{title(one.game)}) at {one.bandwidth / 1e9:,.0f} GB/s ({one.bandwidth_from}), over the "
-        f"time it took\nevaluation: {one.episodes[-1]:,} episodes of each run, early in training; "
+        f"time it took\nevaluation: {one.episodes:,} episodes of each run, early in training; "
         f"better play lasts longer\nwhole: {RUNS} runs × {STEPS:,} steps with {EVALUATIONS} "
         f"evaluations of {EPISODES:,} episodes, extrapolated"
     )

@@ -1,207 +1,299 @@
-"""What an update costs as problems grow: against |S| from 10 to a million, and against |A|.
+"""Cost against work: how fast each part of qduet is as its problem grows, in one figure.
 
-A sweep of 8 step sizes does three things at each step: it draws random numbers, walks (samples the
-transition), and lets each rule update 8 tables at one state. Each is timed alone, on one core, in
-CPU time. Two kinds of problem bracket what a cache can do:
+    qduet bench --scaling --figure scaling.png --json > scaling.json
 
-* *maze*: the next state is a neighbour, so most of what a step needs is still in a cache;
-* *random*: the next state is any state, so that with large tables each line is fetched anew.
+Each panel has its floor where one is known, and peers where they are installed:
 
-The floor beside the rules is the same loop with an update that only copies one row of 8 numbers,
-Q(S', 0) to Q(S, A).
+    tabular    an update against |S| and |A| (`updates`); floor: an update that copies one row
+    games      steps of a game against games side by side; peers: gymnax, pgx, the original
+    training   frames per second against runs of RDQ; floor: memory traffic (`deep`); peers: the
+               scripts of benchmarks/, found if that folder is on PYTHONPATH
+    memory     that training needs, as computed, against runs; floor: the runs' state, once
+    evaluation against episodes; floor: the arithmetic of its greedy actions
+    workers    seconds of a sweep against its workers (`workers`); floor: one job, shared out
+
+`tabular` and `workers` are measured on CPUs alone.
 """
 
 import argparse
+import dataclasses
 import functools
+import importlib
+import itertools
 import math
+import os
+import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from qduet.bench import deep, minatar, updates, workers
 from qduet.core.errors import InputError
 from qduet.core.tables import Table
-from qduet.core.xla import jit_loops
+from qduet.deep.board import SIDE, Params
+from qduet.deep.replay import STRIDE
+from qduet.jobs import program
+from qduet.jobs.devices import bytes_per_run, checking_memory
+from qduet.jobs.job import Job
+from qduet.results.published import title
 from qduet.show.chart import Axis, Chart, Panel, Series
 from qduet.show.names import Style, rule_styles
-from qduet.tabular.experience import Draws, World, first_states, walk
-from qduet.tabular.grid_worlds import maze
-from qduet.tabular.mdp import MDP, QTable, Successors, uniform_policy
-from qduet.tabular.rules import Rule, bc_qvmax, hard_rdq, q_learning, trailing_axes
-from qduet.tabular.trials import learn
 
-DESCRIPTION = "cost of a tabular update against |S| and |A|"
+DESCRIPTION = "cost against work: states, actions, games, runs, episodes, workers"
 
-STEPS = 2**20
-"""Environment steps of a timing."""
-REPEATS = 5
-"""The least of so many timings is the reading."""
-STEP_SIZES = np.geomspace(0.01, 0.5, 8)
-RULES = {"q_learning": q_learning, "bc_qvmax": bc_qvmax, "hard_rdq": hard_rdq}
-MAZES = ((2, 5), (10, 10), (25, 40), (100, 100), (250, 400), (1000, 1000))
-"""Rows and columns: 10 to a million states."""
-ACTIONS = (2, 4, 8, 16, 32, 64)
-"""|A| of the random problem with `STATES` states."""
-STATES = 1000
-"""One of the sizes of `MAZES`."""
 FLOOR = "floor"
-"""What readings call the update that copies a row."""
+SCRIPT, PFRL = "purejaxrl_style", "pfrl_comparison"
+"""Peers in benchmarks/."""
+
+SECONDS = 0.5
+"""Of one reading of a game."""
+EPISODES = (10, 100, 1000)
+CELLS = SIDE * SIDE
+"""Of the convolution's output."""
+PRODUCT = 2048
+"""Rows and columns of the matrices whose product gives the device's arithmetic."""
+
+LINES = {
+    **rule_styles(tuple(updates.RULES)),
+    updates.WALK: Style("drawing and walking, per update", "#999999", "-."),
+    "qduet": Style("qduet", "#0B3D91"),
+    "gymnax": Style("gymnax", "#CC79A7"),
+    "pgx": Style("pgx", "#E69F00"),
+    "minatar": Style("the original, one game", "#56B4E9"),
+    SCRIPT: Style("DQN script, purejaxrl style", "#D55E00"),
+    PFRL: Style("PFRL, tuned", "#009E73"),
+    "local": Style("sweep, this machine", "#0072B2"),
+    "ray": Style("sweep, Ray", "#8C564B"),
+    FLOOR: Style("floor of a cost, limit of a speed", "#000000", ":"),
+}
+
+
+class Axes(NamedTuple):
+    """What a panel shows."""
+
+    title: str
+    x: str
+    y: str
+
+
+PANELS = {
+    "maze": Axes("Update, maze, |A| = 4", "States |S|", "ns of CPU time"),
+    "random": Axes("Update, random next states, |A| = 4", "States |S|", "ns of CPU time"),
+    "actions": Axes(f"Update, |S| = {updates.STATES:,}", "Actions |A|", "ns of CPU time"),
+    "games": Axes("Random play", "Games side by side", "steps per second"),
+    "training": Axes("Training", "Runs", "frames per second, all runs"),
+    "memory": Axes("Memory for training", "Runs", "MB"),
+    "evaluation": Axes("Evaluation", "Episodes of each run", "seconds"),
+    "workers": Axes(f"A sweep of {workers.JOBS} jobs", "Workers", "seconds"),
+}
 
 
 class Reading(NamedTuple):
-    """One rule on one problem; times are CPU time in nanoseconds."""
+    """A point of a line of a panel."""
 
-    problem: str
-    """``maze`` or ``random``."""
-    num_states: int
-    num_actions: int
-    rule: str
-    update_ns: float
-    """Of one update of one table."""
-    draw_ns: float
-    """Random numbers of one step, which all rules and step sizes share."""
-    walk_ns: float
-    """Sampling one step, likewise shared."""
+    panel: str
+    """A key of `PANELS`."""
+    game: str
+    """Or empty."""
+    line: str
+    """A key of `LINES`."""
+    x: int
+    y: float
 
 
 def add_arguments(parser: Any) -> None:
     """The options of this section."""
-    parser.add_argument(
-        "--states", type=int, default=10**6, help="the largest |S| (default 1,000,000)"
-    )
+    add = parser.add_argument
+    add("--parts", nargs="+", choices=PARTS, help="what to measure; default: all that is possible")
+    add("--states", type=int, default=10**6, help="the largest |S| (default 1,000,000)")
+    add("--figure", metavar="FILE.png", help="draw the readings into this file")
 
 
 def measure(args: argparse.Namespace) -> Iterator[Reading]:
-    """Each rule on each problem."""
-    if jax.default_backend() != "cpu":
-        raise InputError("--scaling times the CPU; set JAX_PLATFORMS=cpu")
-    if args.states < math.prod(MAZES[0]):
-        raise InputError(f"--states must be {math.prod(MAZES[0])} or more; it is {args.states}")
-    for mdp, problem in _problems(args.states):
-        yield from readings_of(problem, mdp)
+    """The readings of the chosen parts."""
+    here = [name for name in PARTS if _on_cpu() or name not in ON_CPUS]
+    if not hasattr(os, "sched_setaffinity") and "workers" in here:
+        here.remove("workers")
+    for name in args.parts or here:
+        if name not in here:
+            needs = "it needs JAX_PLATFORMS=cpu, and workers need Linux"
+            raise InputError(f"--parts {name} cannot be measured here: {needs}")
+    if args.states < 10:
+        raise InputError(f"--states must be 10 or more; it is {args.states}")
+    games, runs, steps = deep.sizes(
+        args, games=["Breakout"], runs=[1, 2, 4, 8] if _on_cpu() else [1, 3, 10, 30, 90, 240]
+    )
+    for name in args.parts or here:
+        yield from PARTS[name](args.states, games, runs, steps)
 
 
-def _problems(most_states: int) -> Iterator[tuple[MDP, str]]:
-    sizes = [(height, width) for height, width in MAZES if height * width <= most_states]
-    for height, width in sizes:
-        yield maze(height, width), "maze"
-    for height, width in sizes:
-        yield random_mdp(height * width, 4), "random"
-    for num_actions in ACTIONS:
-        if num_actions != 4 and most_states >= STATES:  # with 4 it is there already
-            yield random_mdp(STATES, num_actions), "random"
+def _on_cpu() -> bool:
+    return jax.default_backend() == "cpu"
 
 
-def random_mdp(num_states: int, num_actions: int) -> MDP:
-    """Each action leads to one random state and pays a standard normal; episodes never end."""
-    rng = np.random.default_rng(0)
-    pairs = num_states, num_actions
-    successors = Successors(rng.integers(num_states, size=(*pairs, 1)), np.ones((*pairs, 1)))
-    return MDP(successors, rng.normal(size=pairs), 0.99, name="random")
+# --- Parts ---------------------------------------------------------------------------------------
 
 
-def touch() -> Rule:
-    """The floor: Q(S, A) ← Q(S', 0)."""
-
-    @trailing_axes
-    def update(tables: QTable, t: Any, step_size: Any) -> QTable:
-        return QTable(tables.q.at[t.state, t.action].set(tables.q[t.next_state, 0]))
-
-    return q_learning()._replace(update=update)
-
-
-def readings_of(problem: str, mdp: MDP) -> Iterator[Reading]:
-    """Times drawing, walking, and each rule and the floor, on one seed of `mdp`."""
-    world = World.of(mdp, uniform_policy(mdp), np.float32)
-    stream = Draws(0, mdp, 1.0, np.float32)
-    draws = stream.first(STEPS)
-    draw_ns = _fastest(lambda _: stream.next(STEPS)) / STEPS
-    state, steps = first_states(world, draws.start), jax.tree.map(jnp.asarray, draws.steps)
-    walked = jit_loops(walk).lower(world, state, steps).compile()
-    walk_ns = _fastest(lambda _: walked(world, state, steps)) / STEPS
-    experience = walked(world, state, steps)[1]
-    for name in (*RULES, FLOOR):
-        rule = touch() if name == FLOOR else RULES[name]()
-        repeat = lambda x: jnp.repeat(jnp.asarray(x)[..., None], STEP_SIZES.size, axis=-1)
-        tables = jax.tree.map(repeat, rule.init(draws.v, draws.adv))
-        step_sizes = jnp.asarray(STEP_SIZES, np.float32)
-        in_place = jit_loops(functools.partial(learn, rule, step_sizes, True), donate_argnums=0)
-        compiled = in_place.lower(tables, experience).compile()
-        updates = STEPS * STEP_SIZES.size
-        update_ns = _fastest(functools.partial(_after, compiled, experience), tables) / updates
-        yield Reading(problem, mdp.num_states, mdp.num_actions, name, update_ns, draw_ns, walk_ns)
+def tabular(states: int, *_: Any) -> Iterator[Reading]:
+    """The cost of an update."""
+    for r in updates.readings(states):
+        if r.num_actions == 4:
+            yield Reading(r.problem, "", r.what, r.num_states, r.ns)
+        if r.problem == "random" and r.num_states == updates.STATES:
+            yield Reading("actions", "", r.what, r.num_actions, r.ns)
 
 
-def _after(compiled: Callable[..., Any], experience: Any, tables: Any) -> Any:
-    return compiled(tables, experience)
+def playing(states: int, games: Sequence[str], *_: Any) -> Iterator[Reading]:
+    """The speed of random play."""
+    for game in games:
+        for batch in (1, 32, 1024) if _on_cpu() else (1, 1024, 65_536):
+            for name in ("qduet", "gymnax", "pgx", *["minatar"] * (batch == 1)):
+                form = "packed" if name == "qduet" else "dense"
+                speed = minatar.read(name, form, game, batch, SECONDS).steps_per_second
+                if speed:
+                    yield Reading("games", game, name, batch, speed)
 
 
-def _fastest(function: Callable[[Any], Any], value: Any = None) -> float:
-    """The least CPU time of a call in nanoseconds. Each is given what the last one returned."""
+def training(
+    states: int, games: Sequence[str], numbers: Sequence[int], steps: int
+) -> Iterator[Reading]:
+    """Speed and memory of training, and seconds of an evaluation."""
+    device = jax.local_devices()[0]
+    bandwidth, _ = deep.bandwidth_of(device)
+    script, pfrl = (_importable(name) for name in (SCRIPT, PFRL))
+    evaluated = min(numbers, key=lambda runs: abs(runs - (1 if _on_cpu() else deep.RUNS)))
+    for game, runs in itertools.product(games, numbers):
+        job = deep.job(game, runs, ["rdq"], 1)
+        built = program.Program(job)
+        try:
+            with checking_memory(built, [device], job.episodes):
+                trained = deep.train(job, built, steps)
+        except InputError as error:  # the other readings are kept
+            print(f"left out: {error}", file=sys.stderr)
+            continue
+        speed, memory = (
+            functools.partial(Reading, panel, game, x=runs) for panel in ("training", "memory")
+        )
+        yield speed("qduet", y=runs * steps / trained.seconds)
+        least = deep.traffic(built.shapes[0].params) / (bandwidth * built.devices)
+        yield speed(FLOOR, y=STRIDE * runs / least)
+        yield memory("qduet", y=runs * bytes_per_run(built, 0) / 1e6)
+        yield memory(FLOOR, y=_bytes(built.shapes) / 1e6)
+        if script:
+            sizes = {"seeds": runs, "steps": steps, "repeats": 1}
+            name = f"{game}-MinAtar"
+            yield speed(SCRIPT, y=script.frames_per_second(name, form="tuned", **sizes))
+        if pfrl and runs == 1 and game == "Breakout":
+            yield speed(PFRL, y=pfrl.frames_per_second(steps))
+        if runs == evaluated:
+            yield from _evaluations(job, trained, built.shapes[0].params)
+
+
+def _evaluations(job: Job, trained: deep.Trained, shapes: Params) -> Iterator[Reading]:
+    """Evaluations of all runs of a job."""
+    conv, hidden, head = (
+        math.prod(layer.w.shape[1:]) for layer in (shapes.conv, shapes.adv_hidden, shapes.adv)
+    )
+    operations = 2 * (CELLS * conv + hidden + head)  # of a greedy action
+    per_second = _operations_per_second()
+    for episodes in EPISODES:
+        own = dataclasses.replace(job, episodes=episodes)
+        deep.evaluate(own, trained)  # compiles
+        done = deep.evaluate(own, trained)
+        yield Reading("evaluation", job.game, "qduet", episodes, done.seconds)
+        least = operations * done.frames / per_second
+        yield Reading("evaluation", job.game, FLOOR, episodes, least)
+
+
+def _operations_per_second() -> float:
+    """Of a product of large matrices."""
+    x = jax.random.normal(jax.random.key(0), (PRODUCT, PRODUCT))
+    product = jax.jit(lambda x: x @ x)
     times = []
-    for _ in range(REPEATS):
-        began = time.process_time_ns()
-        value = jax.block_until_ready(function(value))
-        times.append(time.process_time_ns() - began)
-    return float(min(times))
+    for _ in range(5):
+        begun = time.perf_counter()
+        product(x).block_until_ready()
+        times.append(time.perf_counter() - begun)
+    return 2 * PRODUCT**3 / min(times)
 
 
-def summary(readings: Sequence[Reading]) -> dict[str, Any]:
-    """How much more an update costs at the largest |S| than at 100 states, by problem and rule."""
-    ratios = {}
-    for problem in ("maze", "random"):
-        for rule in (*RULES, FLOOR):
-            at = {
-                r.num_states: r.update_ns
-                for r in readings
-                if (r.problem, r.rule, r.num_actions) == (problem, rule, 4)
-            }
-            if {100, max(at, default=0)} <= at.keys():
-                ratios[f"{problem} {rule}"] = at[max(at)] / at[100]
-    return {"steps": STEPS, "step_sizes": len(STEP_SIZES), "update_ratio_to_100_states": ratios}
+def _bytes(tree: Any) -> int:
+    """Of all arrays, or shapes, in a tree."""
+    return sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(tree))
+
+
+def _importable(name: str) -> Any:
+    """A module of benchmarks/, or None if it or a package that it needs is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("qduet"):
+            raise
+        return None
+
+
+def sweeping(*_: Any) -> Iterator[Reading]:
+    """Seconds of a sweep."""
+    return (Reading("workers", "", r.engine, r.workers, r.seconds) for r in workers.readings())
+
+
+PARTS: dict[str, Callable[..., Iterator[Reading]]] = {
+    "tabular": tabular,
+    "games": playing,
+    "training": training,
+    "workers": sweeping,
+}
+ON_CPUS = ("tabular", "workers")
+
+
+# --- What is shown -------------------------------------------------------------------------------
+
+
+def _panels(readings: Iterable[Reading]) -> Iterator[tuple[str, Axes, list[Reading]]]:
+    """Title, axes and readings of each panel."""
+    key = lambda r: (r.panel, r.game)
+    order = list(PANELS)
+    for (name, game), own in itertools.groupby(
+        sorted(readings, key=lambda r: (order.index(r.panel), r.game)), key
+    ):
+        axes = PANELS[name]
+        yield axes.title + (f", {title(game)}" if game else ""), axes, list(own)
 
 
 def chart(readings: Sequence[Reading]) -> Chart:
-    """Cost against |S| in both kinds of problem, and against |A|."""
-    groups = {
-        **rule_styles(tuple(RULES)),
-        FLOOR: Style("floor: copy one row", "#000000", ":"),
-        "steps": Style("drawing and walking, per update", "#999999", "-."),
-    }
-    by_states = lambda r: (r.num_states, r.num_actions == 4)
-    by_actions = lambda r: (r.num_actions, r.num_states == STATES)
+    """A panel for each kind of cost and game."""
+    there = {r.line for r in readings}
     panels = []
-    for title, problem, at, label in (
-        ("Maze", "maze", by_states, "States |S|"),
-        ("Random next states", "random", by_states, "States |S|"),
-        (f"Random, |S| = {STATES:,}", "random", by_actions, "Actions |A|"),
-    ):
-        chosen = sorted((r for r in readings if r.problem == problem and at(r)[1]), key=at)
+    for name, axes, own in _panels(readings):
         series = []
-        for group in groups:
-            own = [r for r in chosen if r.rule == (FLOOR if group == "steps" else group)]
-            cost = [
-                (r.draw_ns + r.walk_ns) / STEP_SIZES.size if group == "steps" else r.update_ns
-                for r in own
-            ]
-            x = np.array([at(r)[0] for r in own], float)
-            series.append(Series(group, x, np.array(cost), marker="o"))
-        y = Axis("CPU time of an update, ns", log=True, min=0.5, max=200)
-        panels.append(Panel(title, Axis(label, log=at is by_states), y, tuple(series)))
-    return Chart("Cost of a tabular update, 8 step sizes side by side", groups, tuple(panels))
+        for line in LINES:
+            points = sorted((r.x, r.y) for r in own if r.line == line)
+            if points:
+                x, y = np.array(points, float).T
+                series.append(Series(line, x, y, marker="" if line == FLOOR else "o"))
+        places = tuple(sorted({r.x for r in own}))
+        ticks = places if places[-1] < 10_000 else ()
+        across = Axis(axes.x, log=True, ticks=ticks, names=tuple(f"{n:,}" for n in ticks))
+        panels.append(Panel(name, across, Axis(axes.y, log=True), tuple(series)))
+    groups = {line: style for line, style in LINES.items() if line in there}
+    return Chart(f"Cost against work, {jax.devices()[0].device_kind}", groups, tuple(panels))
 
 
 def show(readings: Sequence[Reading]) -> None:
-    """Prints the readings as a table."""
-    headings = ("problem", "|S|", "|A|", "rule", "update, ns", "draw + walk a step, ns")
-    rows = [
-        (r.problem, f"{r.num_states:,}", f"{r.num_actions}", r.rule, f"{r.update_ns:.2f}",
-         f"{r.draw_ns + r.walk_ns:.0f}")
-        for r in readings
-    ]  # fmt: skip
-    Table("CPU time; 8 step sizes share each step", headings, rows).show()
-    for name, ratio in summary(readings)["update_ratio_to_100_states"].items():
-        print(f"{name}: an update costs {ratio:.1f} times as much at the largest |S| as at 100.")
+    """Prints a table for each panel."""
+    for name, axes, own in _panels(readings):
+        lines = [line for line in LINES if any(r.line == line for r in own)]
+        values = {(r.line, r.x): r.y for r in own}
+        rows = [
+            (f"{x:,}", *(_text(values.get((line, x))) for line in lines))
+            for x in sorted({r.x for r in own})
+        ]
+        headings = (axes.x, *(LINES[line].label for line in lines))
+        Table(f"{name}: {axes.y}", headings, rows).show()
+
+
+def _text(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -16,13 +16,18 @@ from qduet.core.files import check_writable, write_atomically
 EXAMPLE = """qduet bench
 qduet bench --minatar --games Seaquest --batch 1024 65536 --json
 qduet bench --deep --games Breakout Seaquest
-qduet bench --deep --games Breakout --runs 1 3 10 30 90 --figure runs.png
-qduet bench --scaling --states 100000 --figure scaling.png"""
+qduet bench --deep --games Breakout --runs 1 3 10 30 90
+qduet bench --scaling --figure scaling.png
+qduet bench --scaling --parts training --games Seaquest --runs 1 4 16"""
 
-SECTIONS = ("tabular", "scaling", "minatar", "deep")
+SECTIONS = ("tabular", "minatar", "deep", "scaling")
 """Modules of `qduet.bench`; the first is what `qduet bench` measures without an option."""
 
-SHARED = {"games": ("minatar", "deep"), "figure": ("scaling", "deep")}
+SHARED = {
+    "games": ("minatar", "deep", "scaling"),
+    "runs": ("deep", "scaling"),
+    "steps": ("deep", "scaling"),
+}
 """Options that several sections have, and which ones."""
 
 
@@ -42,12 +47,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             f"--{name}", action="store_const", const=name, dest="section", help=measured.DESCRIPTION
         )
         measured.add_arguments(parser.add_argument_group(f"options of --{name}"))
-    games = parser.add_argument_group("options of --minatar and --deep")
-    games.add_argument(
-        "--games", nargs="+", metavar="GAME", help="default: all five; --deep on a CPU: Breakout"
+    shared = parser.add_argument_group("options of several sections")
+    shared.add_argument(
+        "--games",
+        nargs="+",
+        metavar="GAME",
+        help="of --minatar, --deep, --scaling; default: all five, but for --scaling, and for "
+        "--deep on a CPU, Breakout",
     )
-    figure = parser.add_argument_group("options of --scaling and --deep")
-    figure.add_argument("--figure", metavar="FILE.png", help="draw the readings into this file")
+    shared.add_argument(
+        "--runs",
+        type=int,
+        nargs="+",
+        help="how many side by side, of --deep and --scaling, one or more numbers; default: 90 on "
+        "GPUs and 1 on CPUs, or several for --scaling; they are of RDQ, but in --deep of the "
+        "paper's agents if all are multiples of 3",
+    )
+    shared.add_argument(
+        "--steps",
+        type=int,
+        help="that are timed, of --deep and --scaling; default: 100,000 on GPUs, 4,000 on CPUs",
+    )
     parser.set_defaults(section=SECTIONS[0])
     add_json(parser)
 
@@ -69,7 +89,8 @@ def run(args: argparse.Namespace) -> int:
     if args.figure is not None:
         from qduet.show.figures import draw, rendered
 
-        write_atomically(Path(args.figure), rendered(draw(measured.chart(readings)))["png"])
+        write_atomically(Path(args.figure), rendered(draw(measured.chart(readings)), "png")["png"])
+        print(f"{args.figure} written", file=sys.stderr)
     if args.json:
         summary = measured.summary(readings) if hasattr(measured, "summary") else {}
         print_json({**document(args.section, readings), **summary})
