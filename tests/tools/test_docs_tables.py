@@ -11,7 +11,7 @@ import planted
 import pytest
 import scipy.stats
 from docs_tables.__main__ import main
-from docs_tables.documents import DOCUMENTS, MARKED, PICTURES, digest, filled
+from docs_tables.documents import DOCUMENTS, MARKED, PICTURES, SOURCES, digest, filled
 from docs_tables.picture import protocols_chart
 from docs_tables.protocols import shifts
 from docs_tables.tables import protocol_shifts, protocols, rdq_table, tables
@@ -152,12 +152,10 @@ def test_figure_6_is_of_450_whole_runs():
     assert rows == set(product(published.GAMES, published.AGENTS, range(30), steps))
 
 
-@pytest.mark.parametrize(
-    "stem", ["figure6", "figure6-summary", "figure6-overestimation", "protocols"]
-)
+@pytest.mark.parametrize("stem", SOURCES)
 def test_the_pictures_were_drawn_from_these_data(stem):
     with Image.open(ROOT / PICTURES / f"{stem}.png") as picture:
-        assert picture.text["Source"] == digest(ROOT / "results"), "make docs draws them anew"
+        assert picture.text["Source"] == digest(ROOT / "results", stem), "make docs draws them anew"
 
 
 # --- Planted repositories -------------------------------------------------------------------------
@@ -341,8 +339,20 @@ def test_stale_documents_are_noticed_and_written_anew(root, capsys):
     assert main(arguments) == 0
     assert main([*arguments, "--check"]) == 0
     assert "60.5 →" in (root / "README.md").read_text(encoding="utf-8")
-    with Image.open(root / PICTURES / "figure6.png") as picture:
-        assert picture.text["Source"] == digest(root / "results") != digest(ROOT / "nowhere")
+    assert {path.stem for path in (root / PICTURES).iterdir()} == set(SOURCES)
+    for stem in ("figure6", "study-family"):
+        with Image.open(root / PICTURES / f"{stem}.png") as picture:
+            source = picture.text["Source"]
+        assert source == digest(root / "results", stem) != digest(ROOT / "nowhere", stem)
+
+
+def test_a_picture_is_stale_when_its_own_data_change(root):
+    results = root / "results"
+    before = {stem: digest(results, stem) for stem in SOURCES}
+    planted.game(results / "family" / "asterix", "Asterix", np.random.default_rng(0))
+    changed = {stem for stem in SOURCES if digest(results, stem) != before[stem]}
+    assert changed == {stem for stem in SOURCES if "family" in SOURCES[stem]}
+    assert changed == {"study-family", "study-overestimation", "study-overestimation-steps"}
 
 
 def test_edited_data_and_unknown_tables_are_refused(root, capsys):

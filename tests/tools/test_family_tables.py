@@ -9,12 +9,15 @@ import pytest
 import scipy.stats
 from docs_tables.family import (
     AGENTS,
+    answers,
     explains_table,
+    normalised_table,
     overall_table,
     overestimation_table,
     pairs_table,
     six_agents,
 )
+from docs_tables.over_time import over_time_tables
 from raw import curves
 
 from qduet.results import published
@@ -119,8 +122,66 @@ def test_over_all_games(planted):
     ]
     cell = overall_table(planted).rows[0][1]
     assert cell.split()[0] == f"{ours[0] - ours[1]:+.3f}".replace("-", "−")
+    assert normalised_table(planted).rows[4][1].split()[0] == f"{ours[0]:.3f}"
+    chance = np.mean(
+        [
+            scipy.stats.mannwhitneyu(planted[g, "dqv_max"], planted[g, "dqn"]).statistic / 30**2
+            for g in GAMES
+        ]
+    )
+    assert overall_table(planted).rows[0][2].split()[0] == f"{chance:.3f}"
     del planted[GAMES[-1], "dqv_max"]
-    assert overall_table(planted).rows[0][1] == "no data yet"
+    assert overall_table(planted).rows[0][1:] == ("no data yet",) * 2
+    assert normalised_table(planted).rows[4][1:] == ("no data yet",) * 2
+
+
+def test_normalised_scores_over_games(planted):
+    """The IQM of all runs: SciPy's mean without the lowest and the highest quarter."""
+    for agent, mean, iqm in normalised_table(planted).rows:
+        scores = [
+            planted[g, agent] / published.scores(g, "dqn").values[:, -1].mean() for g in GAMES
+        ]
+        value, low, high = (float(x.strip("[],")) for x in iqm.split())
+        assert value == pytest.approx(scipy.stats.trim_mean(np.concatenate(scores), 0.25), abs=5e-4)
+        assert low < value < high
+        assert float(mean.split()[0]) == pytest.approx(np.mean(scores), abs=5e-4)
+
+
+def test_answers_count_the_games(planted):
+    excess = {key: -values for key, values in planted.items()}
+    for games in (GAMES, GAMES[:2]):
+        there = {key: values for key, values in planted.items() if key[0] in games}
+        a, _, c = answers(there, {key: excess[key] for key in there}).splitlines()
+        words = [row[2].split()[-1] for row in pairs_table(there).rows[: len(games)]]
+        told = ", ".join(f"{w} in {words.count(w)}" for w in ("ahead", "behind", "undecided"))
+        assert f"`rdq`: {told} of {len(games)} games." in a
+        least = [min(AGENTS, key=lambda x, g=g: excess[g, x].mean()) for g in games]
+        tail = c.partition("smallest for ")[2].partition(". Its")[0]
+        assert all(f"`{x}` in {least.count(x)}" in tail for x in least)
+        assert ("no data yet" in a) == (len(games) < 5)
+    assert answers({}, {}).count("no data yet") == 7
+
+
+def test_over_estimation_over_time_from_the_raw_files():
+    tables = {
+        name: [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
+        for name, text in over_time_tables(RESULTS).items()
+    }
+    half = lambda x: scipy.stats.sem(x) * scipy.stats.t.ppf(0.975, len(x) - 1)
+    read = lambda where, agent, column: curves(
+        RESULTS / where / "evaluations.csv", "Breakout", agent, column
+    )
+    for where, agent, row in (("figure6/breakout", "rdq", 4), ("family/breakout", "dqv", 5)):
+        values = read(where, agent, "q_overestimation")
+        change = values[:, 10] - values[:, 1]
+        told = f"{values[:, 1].mean():+.2f} → {values[:, 10].mean():+.2f}, "
+        told += f"{change.mean():+.2f} ± {half(change):.2f}"
+        assert tables["family-over-time"][row][:3:2] == [agent, told.replace("-", "−")]
+    below, apart = (
+        read("family/breakout", "dqv_max", c)[:, 10] for c in ("v_minus_max_q", "q_spread")
+    )
+    told = f"{below.mean():+.2f} ± {half(below):.2f}; {apart.mean():.2f} ± {half(apart):.2f}"
+    assert tables["family-values"][3][:3:2] == ["dqv_max", told.replace("-", "−")]
 
 
 def test_the_runs_are_what_the_study_asks_for():

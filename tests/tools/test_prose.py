@@ -1,16 +1,19 @@
-"""Numbers in the text of docs/reproduction.md, computed again from the raw files with SciPy.
+"""Numbers in the text of the documentation, computed again from the raw files with SciPy.
 
 Each test names a part of the page by its heading and looks there for numbers, not for sentences.
 Tables are generated (`docs_tables`) and have tests of their own.
 """
 
+import json
 from functools import cache
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.stats
+from docs_tables.beta import beta_tables
+from docs_tables.mechanism import mechanism_table
 from raw import columns, curves
 
 from qduet.results import published
@@ -220,3 +223,146 @@ def test_what_hangs_on_one_sided_tests():
         has("## What differs, and why", *told)
         if compared == pairs[:2]:
             has("**Verdict.**", " and ".join(told), page="README.md")
+
+
+# --- docs/study.md --------------------------------------------------------------------------------
+
+STUDY = "docs/study.md"
+SIX = (*AGENTS, "dqv", "dqv_max", "bc_qvmax_double")
+
+
+@cache
+def of_study(game, agent, column="return_mean"):
+    """``[seeds, evaluations]`` of one of the six agents; None where it has not been run."""
+    if agent in AGENTS:
+        return values("figure6", game, agent, column)
+    name = file("figure6", game).parent.name
+    for path in (ROOT / "results" / "family").glob(f"{name}*/evaluations.csv"):
+        if f"{game},{agent}," in path.read_text(encoding="utf-8"):
+            return curves(path, game, agent, column)
+    return None
+
+
+def means(at, *cells, column="return_mean", digits=1):
+    return [f"{of_study(*cell, column)[:, at].mean():.{digits}f}" for cell in cells]
+
+
+def p_between(game, x, y, column="return_mean"):
+    samples = (of_study(game, agent, column)[:, LAST] for agent in (x, y))
+    return scipy.stats.ttest_ind(*samples, equal_var=False).pvalue
+
+
+def change(game, agent):
+    """Of over-estimation from 1M to 10M steps: 1 if it rises, −1 if it falls, 0 if neither."""
+    column = of_study(game, agent, "q_overestimation")
+    test = scipy.stats.ttest_1samp(column[:, LAST] - column[:, MILLION], 0)
+    return int(np.sign(test.statistic)) if test.pvalue < 0.05 else 0
+
+
+def test_what_of_the_study_has_been_run():
+    n = sum(all(of_study(game, agent) is not None for agent in SIX) for game in GAMES)
+    has("**Status.**", f"{n} of 5 games at 10M steps", "(e) has not been run", page=STUDY)
+    has("*The family* (run 2;", f"{n} of 5 games.", page=STUDY)
+    configs = [json.loads(p.read_text()) for p in (ROOT / "results").rglob("config.json")]
+    keys = "game", "protocol", "steps"
+    found = {tuple(config.get(key) for key in keys) for config in configs}
+    assert ("Seaquest", "paper", 10_000_000) not in found
+
+
+def test_the_family_after_1m_and_10m_steps():
+    pairs = {game: [(game, "dqv_max"), (game, "rdq")] for game in ("Asterix", "Breakout")}
+    tests = {
+        (game, other): p_between(game, "dqv_max", other)
+        for game, other in product(GAMES, ("dqn", "rdq"))
+        if of_study(game, "dqv_max") is not None
+    }
+    smaller = sum(p < tests["Asterix", "rdq"] for p in tests.values())
+    corrected = f"p = {(10 - smaller) * tests['Asterix', 'rdq']:.2g} "
+    numbers = [" to ".join(means(LAST, *pair)) for pair in pairs.values()]
+    has("**Beyond the paper** (", *numbers, page="README.md")
+    told = [", to RDQ's ".join(means(MILLION, *pairs["Asterix"])), corrected, *numbers]
+    told[0] = told[0].replace(",", " after 1M steps,")
+    told.append(" to ".join(means(MILLION, *pairs["Breakout"])))
+    has("- **`dqv_max` starts well", *told, page=STUDY)
+    for game in pairs:
+        assert min(p_between(game, "dqv_max", y) for y in ("dqn", "bc_qvmax_double")) > 0.05
+    assert min(SIX, key=lambda a: of_study("Breakout", a)[:, LAST].mean()) == "dqv"
+    dqv, others = (means(LAST, ("Asterix", a), ("Breakout", a)) for a in ("dqv", "dqn"))
+    rdq = means(LAST, ("Asterix", "rdq"))[0]
+    has("- **`dqv`**, which", f"{dqv[0]} to RDQ's {rdq}", f"({dqv[1]})", page=STUDY)
+    told = f"{dqv[0]} to DQN's {others[0]}", f"{dqv[1]} to {others[1]}"
+    has("**Against the paper.**", *told, page=STUDY)
+
+
+@pytest.mark.parametrize("game", ["Asterix", "Breakout"])
+def test_over_estimation_in_the_study(game):
+    column = "q_overestimation"
+    last = {agent: of_study(game, agent, column)[:, LAST].mean() for agent in SIX}
+    assert max(last, key=last.get) == "dqn"
+    assert min(last, key=last.get) == "dqv"
+    raw = [
+        p_between(g, *pair, column)
+        for g, pair in product(GAMES, combinations(SIX, 2))
+        if all(of_study(g, agent) is not None for agent in pair)
+    ]
+    apart = lambda *pair: (
+        (75 - sum(p < p_between(game, *pair, column) for p in raw)) * p_between(game, *pair, column)
+        < 0.05
+    )  # Holm's correction for 15 pairs in five games
+    assert not apart("dqv_max", "bc_qvmax_double")
+    assert apart("dqv", "rdq") == apart("dqv_max", "rdq") == (game == "Asterix")
+    assert all(apart(agent, "dqn") for agent in ("dqv_max", "bc_qvmax_double"))
+    pair = [(game, "dqv_max"), (game, "rdq")]
+    ends = [" to ".join(means(at, *pair, column=column, digits=2)) for at in (MILLION, LAST)]
+    has("After 1M steps `dqv_max` over-estimates less", *ends, page=STUDY)
+    assert [change(game, a) for a in ("rdq", "dqv", "dqv_max")] == [-1, 1, 0]
+    assert change("Asterix", "bc_qvmax_double") == -1
+    returns = [of_study(game, agent)[:, LAST].mean() for agent in SIX]
+    rho = scipy.stats.spearmanr(list(last.values()), returns).statistic
+    assert (rho < 0) == (game == "Asterix")
+
+
+def test_explanations_of_the_study():
+    cells = [(game, "dqv_max") for game in ("Asterix", "Breakout")]
+    most = " and ".join(means(LAST, *cells, column="q_overestimation", digits=2))
+    below = lambda *agents: max(
+        abs(of_study(game, agent, "v_minus_max_q")[:, LAST].mean())
+        for game, agent in product(GAMES, agents)
+        if of_study(game, agent) is not None
+    )
+    table = "| explanation | tested? | what came out |"
+    has(table, f"within {below('dqv_max'):.2f} of max Q", f" is {most} |", page=STUDY)
+    told = f"within {below('dqv', 'dqv_max', 'bc_qvmax_double'):.2f} of max Q"
+    has("*What V and Q look like", told, page=STUDY)
+    noisy = next(row for row in mechanism_table().rows if row[:2] == ("noise alone", "1"))
+    q, qvmax = (float(noisy[i].split()[0]) for i in (2, 3))
+    has("- **m1 holds", f"({qvmax / q:.2f} at ε = 1)", page=STUDY)
+    has("- QVMAX: b = γ V", f"= {0.9 / 1.9:.2f} of it", page=STUDY)
+
+
+def test_beta_in_the_study():
+    tables = {
+        name: [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines()]
+        for name, text in beta_tables(ROOT / "results").items()
+    }
+    games = tables["beta"][0][1:]
+    marks = {row[0]: [cell.split()[3:] for cell in row[1:]] for row in tables["beta"][2:]}
+    lower = lambda beta: [g for g, m in zip(games, marks[beta], strict=True) if m == ["lower"]]
+    assert [len(lower(beta)) for beta in ("0.0001", "0.01", "0.1")] == [3, 3, 5]
+    assert (lower("0.0003"), lower("0.003")) == (["Asterix", "Freeway"], ["Freeway"])
+    assert lower("0") == ["Asterix", "Freeway", "Seaquest"]
+    assert all(["lower"] in m or ["higher"] in m for b, m in marks.items() if b != "0.001")
+    zero = {row[0]: (row[3], row[4]) for row in tables["beta-zero"][2:]}
+    ahead = [
+        g for g, (lead, p) in zero.items() if lead[0] == "+" and (p[0] == "<" or float(p) < 0.05)
+    ]
+    assert ahead == ["Asterix", "Space Invaders"]
+    lead = tables["beta-choice"][2][3]
+    has("- **(d)** β = 10⁻³ is", lead, "three games of five", "two games of five", page=STUDY)
+    value, _, high = (x.strip("[],") for x in lead.split())
+    has("- **Is 10⁻³ a good choice?**", value, high, page=STUDY)
+    for game in GAMES:
+        path = file("beta", game)
+        by_beta = {b: curves(path, game, f"rdq-beta-{b}")[:, -1].mean() for b in marks}
+        assert max(by_beta, key=by_beta.get) in ("0.001", "0.003")
+        assert min(by_beta, key=by_beta.get) == "0.1"

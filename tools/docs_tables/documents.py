@@ -31,6 +31,16 @@ DOCUMENTS = tuple(
     map(Path, ("README.md", "docs/paper.md", "docs/reproduction.md", "docs/study.md"))
 )
 PICTURES = Path("docs/images")
+SOURCES = {
+    **dict.fromkeys(("figure6", "figure6-summary", "figure6-overestimation"), (FIGURE6,)),
+    "protocols": (FIGURE6, VALIDATION, PAPER, ABLATION),
+    **dict.fromkeys(
+        ("study-family", "study-overestimation", "study-overestimation-steps"),
+        (FIGURE6, "family"),
+    ),
+    "study-beta": ("beta",),
+}
+"""By picture: the folders of ``results/`` that it is drawn from."""
 
 MARKED = re.compile(r"(<!-- table: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
@@ -47,12 +57,12 @@ def filled(text: str, tables: Mapping[str, str]) -> str:
     return MARKED.sub(fill, text)
 
 
-def digest(results: Path) -> str:
-    """Of the data behind the pictures: ours, and the published scores."""
+def digest(results: Path, stem: str) -> str:
+    """Of the data behind a picture: ours, and the published scores."""
     whole = hashlib.sha256(
         (importlib.resources.files("qduet.results") / "data" / "published_scores.csv").read_bytes()
     )
-    for part in (FIGURE6, VALIDATION, PAPER, ABLATION):
+    for part in SOURCES[stem]:
         for path in sorted((results / part).rglob(SUMS)):
             whole.update(path.relative_to(results).as_posix().encode() + path.read_bytes())
     return whole.hexdigest()
@@ -61,6 +71,7 @@ def digest(results: Path) -> str:
 def draw(root: Path) -> list[Path]:
     """Draws the pictures of the documentation, and returns where."""
     from docs_tables.picture import protocols_chart
+    from docs_tables.study_pictures import study_charts
     from qduet.paper.admission import admit
     from qduet.show.charts.figure6 import figure6_charts
     from qduet.show.figures import draw as drawn
@@ -72,10 +83,11 @@ def draw(root: Path) -> list[Path]:
     paths = []
     charts = figure6_charts(runs)
     charts["protocols"] = protocols_chart(*protocol_shifts(*protocols(results)))
+    charts |= study_charts(results)
     for stem, chart in charts.items():
         buffer = io.BytesIO()
         with house_style():
-            metadata = {"Software": None, "Source": digest(results)}
+            metadata = {"Software": None, "Source": digest(results, stem)}
             drawn(chart).savefig(buffer, format="png", dpi=150, metadata=metadata)
         paths.append(root / PICTURES / f"{stem}.png")
         write_atomically(paths[-1], buffer.getvalue())

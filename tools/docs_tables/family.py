@@ -7,9 +7,11 @@ A game that is not in yet counts in Holm's correction as if its tests had shown 
 that are asked once, over all games, wait for the last one.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +23,20 @@ from qduet.paper.claims import p_text, signed
 from qduet.results import published
 from qduet.results.comparison import unit
 from qduet.results.published import title
-from qduet.stats import Estimate, bootstrap, holm, mean_interval, number, welch_interval, welch_test
+from qduet.stats import (
+    Estimate,
+    Interval,
+    bootstrap,
+    holm,
+    improvement,
+    iqm,
+    mean_interval,
+    mean_of_strata,
+    number,
+    pooled,
+    welch_interval,
+    welch_test,
+)
 
 CORRECTED = "bc_qvmax_double"
 """The form of BC-QVMAX that seeds 30 to 44 chose."""
@@ -31,11 +46,13 @@ QUESTIONS = {
     "b1": ((CORRECTED, "dqv_max"),),
 }
 """By test: the pairs that are compared in each game; Holm corrects each test for itself."""
+PAIRS = [pair for family in QUESTIONS.values() for pair in family]
 
 
-def six_agents(results: Path, column: str) -> Returns:
-    """The paper's agents from ``figure6`` and the family's from ``family``."""
-    return last_returns(results / "figure6", column) | last_returns(results / "family", column)
+def six_agents(results: Path, column: str, index: int = -1) -> Returns:
+    """The paper's agents from ``figure6`` and the family's from ``family``; see `last_returns`."""
+    paper, family = (last_returns(results / part, column, index) for part in ("figure6", "family"))
+    return paper | family
 
 
 def family_tables(results: Path) -> dict[str, str]:
@@ -43,9 +60,11 @@ def family_tables(results: Path) -> dict[str, str]:
     returns = six_agents(results, "return_mean")
     excess = six_agents(results, "q_overestimation")
     return {
+        "family-answers": answers(returns, excess),
         "family": score_table(AGENTS, returns).markdown(),
         "family-tests": pairs_table(returns).markdown(),
         "family-overall": overall_table(returns).markdown(),
+        "family-normalised": normalised_table(returns).markdown(),
         "family-overestimation": overestimation_table(excess).markdown(),
         "family-explains": explains_table(excess, returns).markdown(),
     }
@@ -63,42 +82,120 @@ def _corrected(pairs: Sequence[tuple[str, str]], samples: Returns) -> dict[tuple
     return dict(zip(tests, holm(raw), strict=True))
 
 
+class Verdict(NamedTuple):
+    """On one agent against another in one game."""
+
+    difference: Interval
+    """Of the mean returns, with Welch's interval."""
+    p_value: float
+    """After Holm's correction."""
+
+    @property
+    def word(self) -> str:
+        """Where the first agent is."""
+        word = "ahead" if self.difference.mean > 0 else "behind"
+        return word if self.p_value < 0.05 else "undecided"
+
+
+def verdicts(returns: Returns) -> dict[tuple[str, str, str], Verdict]:
+    """a1 and b1: by game and pair, where both have been run."""
+    return {
+        (game, x, y): Verdict(welch_interval(returns[game, x], returns[game, y]), p_value)
+        for family in QUESTIONS.values()
+        for (game, x, y), p_value in _corrected(family, returns).items()
+        if {(game, x), (game, y)} <= returns.keys()
+    }
+
+
 def pairs_table(returns: Returns) -> Table:
     """a1 and b1: differences of mean returns in each game, tested."""
-    pairs = [
-        (x, y, _corrected(family, returns)) for family in QUESTIONS.values() for x, y in family
-    ]
+    found = verdicts(returns)
     rows = []
     for game in published.GAMES:
         row = [title(game)]
-        for x, y, corrected in pairs:
-            if not {(game, x), (game, y)} <= returns.keys():
-                row.append(NOT_YET)
-                continue
-            interval = welch_interval(returns[game, x], returns[game, y])
-            p_value = corrected[game, x, y]
-            word = "ahead" if interval.mean > 0 else "behind"
-            verdict = word if p_value < 0.05 else "undecided"
-            row.append(f"{signed(interval)}, p = {p_text(p_value)}: {verdict}")
+        for pair in PAIRS:
+            verdict = found.get((game, *pair))
+            text = NOT_YET
+            if verdict:
+                p_value = p_text(verdict.p_value)
+                text = f"{signed(verdict.difference)}, p = {p_value}: {verdict.word}"
+            row.append(text)
         rows.append(tuple(row))
-    return Table("Tests", ("game", *(f"{x} − {y}" for x, y, _ in pairs)), rows)
+    return Table("Tests", ("game", *(f"{x} − {y}" for x, y in PAIRS)), rows)
 
 
 def overall_table(returns: Returns) -> Table:
-    """a2 (and, exploratory, the rest): differences of mean normalised scores over all games."""
+    """a2 (and, exploratory, the rest): mean normalised scores of two agents over all games."""
     rows = []
-    for x, y in [pair for family in QUESTIONS.values() for pair in family]:
+    for x, y in PAIRS:
         wanted = [(game, agent) for agent in (x, y) for game in published.GAMES]
-        text = NOT_YET
+        row = [NOT_YET, NOT_YET]
         if set(wanted) <= returns.keys():
             strata = [returns[key] / unit(key[0]) for key in wanted]
-            text = _bounds(bootstrap(strata, difference_of_means, np.random.default_rng(0)))
-        rows.append((f"{x} − {y}", text))
-    return Table("Over games", ("normalised score", "difference"), rows)
+            row = [
+                _bounds(bootstrap(strata, statistic, np.random.default_rng(0)), form)
+                for statistic, form in ((difference_of_means, "+.3f"), (improvement, ".3f"))
+            ]
+        rows.append((f"{x} − {y}", *row))
+    return Table("Over games", ("normalised score", "difference", "P(the first is ahead)"), rows)
 
 
-def _bounds(estimate: Estimate) -> str:
-    value, low, high = (number(float(bound), "+.3f") for bound in estimate)
+def normalised_table(returns: Returns) -> Table:
+    """Normalised scores over all games, of each agent that has been run in all of them."""
+    rows = []
+    for agent in AGENTS:
+        row = [NOT_YET, NOT_YET]
+        if all((game, agent) in returns for game in published.GAMES):
+            strata = [returns[game, agent] / unit(game) for game in published.GAMES]
+            row = [
+                _bounds(bootstrap(strata, statistic, np.random.default_rng(0)), ".3f")
+                for statistic in (mean_of_strata, pooled(iqm))
+            ]
+        rows.append((agent, *row))
+    return Table("Normalised", ("agent", "mean over games", "IQM"), rows)
+
+
+def answers(returns: Returns, excess: Returns) -> str:
+    """(a) to (c) in a few words each, of the games that are in."""
+    found = verdicts(returns)
+    over = {row[0]: row[1] for row in overall_table(returns).rows}
+    explained = explains_table(excess, returns)
+    *by_game, (_, mean) = zip(explained.headings, explained.rows[0], strict=True)
+
+    def told(x: str, y: str) -> str:
+        words = [found[game, x, y].word for game in published.GAMES if (game, x, y) in found]
+        kinds = ("ahead", "behind", "undecided")
+        counts = ", ".join(f"{kind} in {words.count(kind)}" for kind in kinds)
+        lead = f"Lead in mean normalised score over five games: {over[f'{x} − {y}']}."
+        return f"`{x}` against `{y}`: {counts} of {len(words)} games. {lead}"
+
+    count, least, most = _extremes(excess)
+    run = ", ".join(f"{value} in {game}" for game, value in by_game if value != NOT_YET)
+    return (
+        f"- **(a)** {' '.join(told(*pair) for pair in QUESTIONS['a1'])}\n"
+        f"- **(b)** {told(*QUESTIONS['b1'][0])}\n"
+        f"- **(c)** Of {count} games, mean over-estimation is largest for {most or NOT_YET} and "
+        f"smallest for {least or NOT_YET}. Its rank correlation with mean return, over the six "
+        f"agents: {run or NOT_YET}; mean over five games: {mean}."
+    )
+
+
+def _extremes(excess: Returns) -> tuple[int, str, str]:
+    """How many games have all six agents; which over-estimate least there, and which most."""
+    orders = [
+        sorted(AGENTS, key=lambda agent, game=game: excess[game, agent].mean())
+        for game in published.GAMES
+        if all((game, agent) in excess for agent in AGENTS)
+    ]
+    least, most = (
+        ", ".join(f"`{agent}` in {n}" for agent, n in Counter(o[i] for o in orders).most_common())
+        for i in (0, -1)
+    )
+    return len(orders), least, most
+
+
+def _bounds(estimate: Estimate, form: str = "+.3f") -> str:
+    value, low, high = (number(float(bound), form) for bound in estimate)
     return f"{value} [{low}, {high}]"
 
 

@@ -29,11 +29,14 @@ Returns = dict[tuple[str, str], np.ndarray]
 """By game and agent, the last mean return of each seed in ascending order."""
 
 
-def last_returns(directory: Path, column: str = "return_mean") -> Returns:
-    """The runs of all directories in `directory`, which may be absent; or another column."""
+def last_returns(directory: Path, column: str = "return_mean", index: int = -1) -> Returns:
+    """The runs of all directories in `directory`, which may be absent.
+
+    Or another column, or another evaluation: that of `index`, such as 1 for the one after 1M steps.
+    """
     there = find([directory]) if directory.is_dir() else []
     return {
-        (runs.game, agent): runs.scores(agent, column).values[:, -1]
+        (runs.game, agent): runs.scores(agent, column).values[:, index]
         for runs in map(load, there)
         for agent in runs.agents
     }

@@ -15,6 +15,7 @@ from docs_tables.beta import beta_tables
 from docs_tables.cells import NOT_YET, all_cells_table
 from docs_tables.family import family_tables
 from docs_tables.mechanism import mechanism_table
+from docs_tables.over_time import over_time_tables
 from docs_tables.protocols import (
     Shift,
     ablation_table,
@@ -71,6 +72,7 @@ def tables(results: Path) -> dict[str, str]:
         **beta_tables(results),
         **qv_tables(results),
         **family_tables(results),
+        **over_time_tables(results),
         "mechanism": mechanism_table().markdown(),
     }
 
