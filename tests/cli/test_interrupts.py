@@ -3,12 +3,13 @@
 import gc
 import signal
 import sys
+import threading
 import time
 import weakref
 
 import pytest
 
-from qduet.cli.interrupts import interrupts_raised_again
+from qduet.cli.process import interrupts_raised_again
 
 LONG = 30
 """Seconds that none of these tests sleeps through."""
@@ -51,6 +52,30 @@ def test_it_is_raised_again(dropped, capsys):
     assert passed == ["the callback"]
     assert capsys.readouterr().err == ""
     assert sys.unraisablehook is before
+
+
+def test_one_that_comes_while_the_timer_starts_is_sent_again(monkeypatch, capsys):
+    class Slow(threading.Timer):
+        started = 0
+
+        def start(self):
+            Slow.started += 1
+            super().start()
+            if Slow.started == 1:
+                self.cancel()
+                press()
+
+    monkeypatch.setattr(threading, "Timer", Slow)
+
+    def work():
+        with interrupts_raised_again():
+            in_a_weak_reference()
+            time.sleep(LONG)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert Slow.started == 2
+    assert capsys.readouterr().err == ""
 
 
 def test_other_errors_are_reported_as_ever(monkeypatch):
