@@ -1,5 +1,6 @@
 """A job small enough for tests: four runs of Breakout, 1,200 steps each, in a second or two."""
 
+import copy
 import csv
 import os
 import subprocess
@@ -55,3 +56,10 @@ def start(*arguments, **environment):
 def small_job(steps=1200):
     small = {name: agents.AGENTS[name] for name in ("rdq", "dqn")}
     return Job("MinAtar/Breakout-v1", small, range(2), steps, 600, 5, protocol="paper")
+
+
+def changed(program, **parts):
+    """A copy of a job's program with other attributes or methods."""
+    copied = copy.copy(program)
+    vars(copied).update(parts)
+    return copied

@@ -18,7 +18,8 @@ makes an agent of one's own known to the command.
 """
 
 import dataclasses
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from qduet.core.errors import InputError, as_setting, unknown_name
@@ -242,24 +243,20 @@ def is_dqn(agent: Agent) -> bool:
 _SETTINGS = tuple(field.name for field in dataclasses.fields(Agent))
 
 
-def _agent(name: str, numbers: Any, algorithm: str = "", **options: Any) -> tuple[str, Agent]:
-    algorithm = algorithm or type(numbers).__name__.lower()
-    return name, Agent(name, algorithm, numbers, **options)
-
-
-AGENTS: dict[str, Agent] = dict(
-    [
-        _agent("dqn", AV(w=0.0)),
-        _agent("dueling_dqn", AV(w=1.0, c=1.0)),
-        _agent("rdq", AV(w=1.0, beta=1e-3)),
-        _agent("double_dqn", AV(w=0.0), double=True),
-        _agent("dqv", QV(bootstrap=1.0)),
-        _agent("dqv_max", QV(maximum=1.0)),
-        _agent("bc_qvmax", QV(correction=1.0)),
-        _agent("bc_qvmax_target", QV(correction=1.0), "qv_target"),
-        _agent("bc_qvmax_double", QV(correction=1.0), "qv_target", double=True),
-    ]
-)
+AGENTS: dict[str, Agent] = {
+    agent.name: agent
+    for agent in (
+        Agent("dqn", "av", AV(w=0.0)),
+        Agent("dueling_dqn", "av", AV(w=1.0, c=1.0)),
+        Agent("rdq", "av", AV(w=1.0, beta=1e-3)),
+        Agent("double_dqn", "av", AV(w=0.0), double=True),
+        Agent("dqv", "qv", QV(bootstrap=1.0)),
+        Agent("dqv_max", "qv", QV(maximum=1.0)),
+        Agent("bc_qvmax", "qv", QV(correction=1.0)),
+        Agent("bc_qvmax_target", "qv_target", QV(correction=1.0)),
+        Agent("bc_qvmax_double", "qv_target", QV(correction=1.0), double=True),
+    )
+}
 """The built-in agents, and those of `register_agent`."""
 
 PAPER_AGENTS = ("dqn", "dueling_dqn", "rdq")
@@ -286,6 +283,20 @@ def make_agent(name: str, *, protocol: str = "paper", **options: Any) -> Agent:
         raise unknown_name("protocol", protocol, PROTOCOLS)
     kept = name not in _BUILT_IN and protocol == "paper"
     return AGENTS[name].replace(**({} if kept else PROTOCOLS[protocol]) | options)
+
+
+_ABBREVIATED = {"learning_rate": "rate"}
+"""Settings that labels abbreviate."""
+
+
+def grid(label: str, agent: Agent, lists: Mapping[str, Sequence[float]]) -> list[tuple[str, Agent]]:
+    """The agent with every combination of the values: ``rdq-beta-0.01-rate-0.0001``, …."""
+    axes = ([(name, x) for x in values] for name, values in lists.items())
+    called = lambda point: (f"{_ABBREVIATED.get(name, name)}-{x:g}" for name, x in point)
+    return [
+        ("-".join((label, *called(point))), agent.replace(**dict(point)))
+        for point in itertools.product(*axes)
+    ]
 
 
 _SINCE_FORMAT_1 = {
@@ -339,6 +350,6 @@ def ablations(name: str, protocol: str) -> dict[str, Agent]:
     changed = {
         short: agent.replace(**{setting: other[setting]}) for setting, short in _SHORT_NAMES.items()
     }
-    if agent.replace(shared_bias=True).has_shared_bias():
-        return changed
-    return {short: variant for short, variant in changed.items() if short != "bias"}
+    if not agent.replace(shared_bias=True).has_shared_bias():
+        del changed["bias"]
+    return changed

@@ -13,8 +13,9 @@ from pages import read
 from qduet.cli import main
 from qduet.results import runs
 from qduet.results.by_game import Resampling
-from qduet.results.collect import Collection, Curves
+from qduet.results.collect import Collection
 from qduet.results.comparison import summarise
+from qduet.results.runs import Scores
 from qduet.show.charts.comparison import comparison_charts, learning_curves
 from qduet.show.figures import draw
 
@@ -134,8 +135,8 @@ def test_figures_are_drawn(tmp_path, capsys, seeds):
 
 @pytest.mark.parametrize(("count", "marker"), [(2, "o"), (21, "o"), (22, "")])
 def test_few_evaluations_are_marked(count, marker):
-    curves = Curves(np.arange(2), np.arange(2.0 * count).reshape(2, count))
-    collection = Collection("return_mean", np.arange(count), {("Breakout", "rdq"): curves})
+    curves = Scores(np.arange(2), np.arange(count), np.arange(2.0 * count).reshape(2, count))
+    collection = Collection("return_mean", {("Breakout", "rdq"): curves})
     charts = comparison_charts(collection, summarise(collection, Resampling(resamples=100)))
     for stem in ("learning_curves", "sample_efficiency"):
         (panel,) = charts[stem].panels
@@ -146,8 +147,8 @@ def test_few_evaluations_are_marked(count, marker):
 def test_the_bands_of_few_seeds_do_not_dwarf_the_curves(seeds, within):
     """By hand: of two values the 95 % interval is their mean ± 12.7 / 2 times their distance."""
     values = np.linspace(8.0, 12.0, seeds)[:, None] + np.array([0.0, 2.0, 10.0])
-    curves = {("Breakout", "mine"): Curves(np.arange(seeds), values)}
-    collection = Collection("return_mean", np.array([0, 10, 20]), curves)
+    curves = Scores(np.arange(seeds), np.array([0, 10, 20]), values)
+    collection = Collection("return_mean", {("Breakout", "mine"): curves})
     figure = draw(learning_curves(collection))
     low, high = figure.axes[0].get_ylim()
     if within:

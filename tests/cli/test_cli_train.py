@@ -174,7 +174,7 @@ def test_trackers_get_each_new_row_once(monkeypatch, tmp_path):
     )
     job = Job(GAME, (("rdq", make_agent("rdq")),), (3,), 2_000, 1_000)
     rows = [row(0, 0.5)]  # what a checkpoint had
-    with tracking.tracker(job, tmp_path, "project") as track:
+    with tracking.Tracker(job, tmp_path, "project") as track:
         track(rows)
         rows.append(row(1_000, 1.5))
         track(rows)
@@ -202,7 +202,7 @@ def test_a_tracker_that_fails_is_dropped_with_one_line(failing, monkeypatch, cap
     fake = types.SimpleNamespace(log=call("log"), finish=call("finish"))
     monkeypatch.setitem(sys.modules, "wandb", types.SimpleNamespace(init=call("init")))
     job = Job(GAME, (("rdq", make_agent("rdq")),), (3,), 2_000, 1_000)
-    with tracking.tracker(job, None, "project") as track:
+    with tracking.Tracker(job, None, "project") as track:
         assert not calls  # a job that is refused or finished opens nothing
         track([])
         track([row(0, 0.5)])
@@ -215,7 +215,7 @@ def test_a_tracker_that_fails_is_dropped_with_one_line(failing, monkeypatch, cap
 def test_a_tracker_that_is_never_used_is_never_opened(monkeypatch):
     monkeypatch.setitem(sys.modules, "wandb", types.SimpleNamespace())
     job = Job(GAME, (("rdq", make_agent("rdq")),), (3,), 2_000, 1_000)
-    with tracking.tracker(job, None, "project"):
+    with tracking.Tracker(job, None, "project"):
         pass
 
 

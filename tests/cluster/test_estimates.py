@@ -6,7 +6,7 @@ from qduet.cluster.estimates import Machine
 from qduet.env_ids import ENV_IDS
 from qduet.jobs import devices
 from qduet.jobs.job import Job
-from qduet.jobs.program import build
+from qduet.jobs.program import Program
 
 
 @pytest.mark.parametrize("env_id", [x for x in ENV_IDS if x.endswith("v1")])
@@ -14,7 +14,7 @@ from qduet.jobs.program import build
 def test_memory_is_what_the_compiled_program_has(env_id, name):
     """Counted without jax, against the shapes of the program's state, within 3 %."""
     agent = make_agent(name)
-    program = build(Job(env_id, {name: agent}, range(2)))
+    program = Program(Job(env_id, {name: agent}, range(2)))
     counted = estimates.bytes_per_run(env_id, agent, 1_000, on_cpu=True)
     assert counted == pytest.approx(
         2 * devices.bytes_per_run(program, 0) / program.copies, rel=0.03

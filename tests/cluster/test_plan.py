@@ -40,16 +40,6 @@ def test_lists_are_crossed_and_name_their_agents(tmp_path):
     assert (plan.seeds, plan.evaluate_every, plan.episodes) == ((0,), 1_000_000, 1_000)
 
 
-def test_zipped_lists_go_together(tmp_path):
-    agent = '[[agents]]\nname = "rdq"\nlabel = "mine"\nbeta = [0, 1e-3]\nn_step = [1, 3]\n'
-    agent += 'batch_size = [16, 32]\nzip = ["beta", "n_step"]\n'
-    points = [
-        (agent.numbers.beta, agent.n_step, agent.batch_size)
-        for _, agent in read(tmp_path, TOP + agent).agents
-    ]
-    assert points == [(0.0, 1, 16), (0.0, 1, 32), (1e-3, 3, 16), (1e-3, 3, 32)]
-
-
 def test_the_protocol_is_that_of_the_plan(tmp_path):
     text = TOP + 'protocol = "reference"\n[[agents]]\nname = "rdq"\n'
     assert read(tmp_path, text).agents[0][1].initialisation == "released"
@@ -98,10 +88,8 @@ RDQ = '[[agents]]\nname = "rdq"\n'
         (TOP + RDQ + "sync_every = 3_000\n", 2, "evaluate_every must be a multiple of 3,000"),
         (TOP.replace("2_000_000", "4_100") + RDQ, 2, "steps must be a multiple of 1,000 "),
         (TOP + RDQ + RDQ, 5, "two agents are called rdq"),
-        (TOP + RDQ + 'beta = [1, 2]\nn_step = [1]\nzip = ["beta", "n_step"]\n', 7, "equal length"),
         (TOP + 'protocol = ["paper"]\n' + RDQ, 3, "protocol must be"),
         (TOP + '[[agents]]\nname = ["rdq"]\n', 4, "unknown agent.*--import MODULE"),
-        (TOP + RDQ + 'beta = [1, 2]\nzip = [["beta"]]\n', 6, "zip must be"),
         ('[[tabular]]\nfigure = "figure5"\nactions = ["a"]\n', 3, "actions must be"),
         ('[[tabular]]\nfigure = "figure5"\nseeds = 0\n', 3, "at least 1"),
         ('[[tabular]]\nfigure = "figure5"\nname = "a b/c"\n', 3, "name must be"),

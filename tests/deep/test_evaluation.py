@@ -10,7 +10,7 @@ from qduet.deep.algorithms import algorithm_of
 from qduet.deep.environments import Environment, Step
 from qduet.deep.evaluation import Episode, Evaluation, summarise
 from qduet.deep.layers import InitScheme
-from qduet.minatar.packing import packed_size, unpack
+from qduet.minatar.bitboard import packed_size, unpack
 
 LONGEST = 300
 TORCH = InitScheme(uniform_conv=True, uniform_streams=True)

@@ -13,7 +13,7 @@ from qduet.deep.adam import Rate, Slot
 from qduet.deep.environments import make
 from qduet.deep.fused import kernels, network
 from qduet.deep.layers import Layer
-from qduet.minatar.packing import pack, unpack
+from qduet.minatar.bitboard import pack, unpack
 
 
 def case(num_channels, n, num_filters=16, seed=0):

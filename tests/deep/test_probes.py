@@ -56,7 +56,7 @@ from qduet.agents import Agent, make_agent
 from qduet.core.xla import jit_loops
 from qduet.deep import replay, training
 from qduet.deep.environment import Environment, Step, auto_reset
-from qduet.minatar import packing
+from qduet.minatar import bitboard
 from qduet.tabular import operators
 from qduet.tabular.mdp import MDP
 from qduet.tabular.values import evaluate, optimum
@@ -142,7 +142,7 @@ def environment(probe):
 
     def encode(state):
         lit = jnp.where(state == 0, LEFT_HALF, RIGHT_HALF).astype(jnp.uint32)
-        return packing.pack(jnp.broadcast_to(lit, (1, 10)))
+        return bitboard.pack(jnp.broadcast_to(lit, (1, 10)))
 
     game = Environment(
         name="Probe",
@@ -152,7 +152,7 @@ def environment(probe):
         reset=reset,
         step=step,
         encode=encode,
-        decode=lambda packed: packing.unpack(packed, 1),
+        decode=lambda packed: bitboard.unpack(packed, 1),
         board=True,
     )
     return auto_reset(game)

@@ -241,7 +241,7 @@ EXPENSIVE = (
     "qduet.cli.theory.run_suite",
     "qduet.cli.theory.results_on",
     "qduet.jobs.recording.record",
-    "qduet.jobs.trainer.build",
+    "qduet.jobs.trainer.Program",
     "qduet.minatar.conformance.examine",
     "qduet.bench.scaling.measure",
     "qduet.bench.tabular.measure",

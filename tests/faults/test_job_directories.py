@@ -30,8 +30,8 @@ def one_program(tmp_path_factory):
     built, before = {}, getattr(jax.config, "jax_compilation_cache_dir", None)
     patch = pytest.MonkeyPatch()
     patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-    build = lambda job, devices: built.setdefault(job.agents, program.build(job, devices))
-    patch.setattr(trainer, "build", build)
+    build = lambda job, devices: built.setdefault(job.agents, program.Program(job, devices))
+    patch.setattr(trainer, "Program", build)
     yield
     jax.config.update("jax_compilation_cache_dir", before)
     patch.undo()
@@ -137,7 +137,7 @@ def test_killed_just_before_its_checkpoint_is_removed(keep, kept, tmp_path, monk
 
 def test_another_number_of_threads_is_refused(kept, monkeypatch):
     """It would change the rounding of products; the line says how to have the same number."""
-    built = trainer.build(small(), None)
+    built = trainer.Program(small(), None)
     here = machine.threads()
     monkeypatch.setenv("NPROC", str(here + 1))
     with pytest.raises(InputError, match=rf"{here} CPU threads.*{here + 1}.*NPROC={here} "):

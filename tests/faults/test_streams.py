@@ -15,7 +15,7 @@ TRAIN = [
     *("train", "dqn", "MinAtar/Breakout-v1", "--steps", "2000"),
     *("--evaluate-every", "1000", "--episodes", "2", "--out"),
 ]
-KEEP_OPEN = "import os, sys; from qduet.cli import streams; streams.keep_open(); "
+KEEP_OPEN = "import os, sys; from qduet.cli import process; process.keep_open(); "
 
 
 def with_streams(redirection, *arguments, **options):

@@ -22,10 +22,10 @@ def place(tmp_path_factory):
     def build_once(job, devices):
         key = job.env_id, job.agents, job.seeds, job.episodes
         if key not in programs:
-            programs[key] = program.build(job, devices)
+            programs[key] = program.Program(job, devices)
         return programs[key]
 
-    patch.setattr(trainer, "build", build_once)
+    patch.setattr(trainer, "Program", build_once)
     before = getattr(jax.config, "jax_compilation_cache_dir", None)
     yield folder
     jax.config.update("jax_compilation_cache_dir", before)

@@ -5,6 +5,7 @@ import functools
 import jax
 import jax.numpy as jnp
 import pytest
+from small_jobs import changed
 
 from qduet.agents import make_agent
 from qduet.core.errors import InputError
@@ -24,14 +25,14 @@ def test_an_unknown_kind_of_device_is_refused():
 @pytest.fixture(scope="module")
 def breakout():
     job = Job(GAME, (("rdq", make_agent("rdq")),), tuple(range(6)), 2_000, 1_000)
-    return program.build(job)
+    return program.Program(job)
 
 
 def test_a_run_needs_its_replay_memory_and_its_weights(breakout):
     """100,004 × (50 + 1 + 1) bytes; 4 × 267,060 weights with target and Adam's averages."""
     weights = 37 * 16 + 2 * 1025 * 128 + 129 + 129 * 3
     state = 100_004 * 52 + 4 * 4 * weights
-    on_gpu = breakout._replace(copies=1)
+    on_gpu = changed(breakout, copies=1)
     assert devices.bytes_per_run(on_gpu, 0) == pytest.approx(state, rel=1e-3)
     assert devices.bytes_per_run(breakout, 0) == pytest.approx(2 * state, rel=1e-3)
 
@@ -49,7 +50,7 @@ def test_on_cpus_training_needs_the_state_twice(breakout):
 @pytest.mark.parametrize("count", [1, 3])
 def test_too_many_runs_are_refused_before_they_start(breakout, monkeypatch, count):
     """However many devices a host is said to have: they share its memory."""
-    breakout = breakout._replace(devices=count)
+    breakout = changed(breakout, devices=count)
     each = devices.bytes_per_run(breakout, 1)
     monkeypatch.setattr(devices, "memory", lambda device: 5 * each)
     with (

@@ -17,7 +17,7 @@ def test_every_evaluation_has_random_numbers_of_its_own(monkeypatch):
     monkeypatch.setattr(program.evaluation, "evaluate", lambda *args, **_: used.append(args[5]))
     monkeypatch.setattr(program.evaluation, "summarise", lambda played: {})
     agent = make_agent("rdq", capacity=400)
-    built = program.build(Job("MinAtar/Breakout-v1", (("rdq", agent),), (3, 8)))
+    built = program.Program(Job("MinAtar/Breakout-v1", (("rdq", agent),), (3, 8)))
     runs = built.start()
     steps = (0, 1_000_000, 2_000_000)
     first = built.weights_to_evaluate(runs, 0)
@@ -38,7 +38,7 @@ def test_every_evaluation_has_random_numbers_of_its_own(monkeypatch):
 def test_every_run_starts_with_weights_as_its_agent_has_them(monkeypatch):
     monkeypatch.setattr(training, "init", lambda setting, scheme, key: scheme)
     two = {name: make_agent(name, protocol="reference") for name in ("dqn", "rdq")}
-    (scheme,) = program.build(Job("MinAtar/Breakout-v1", two, (0,))).start()
+    (scheme,) = program.Program(Job("MinAtar/Breakout-v1", two, (0,))).start()
     assert scheme.uniform_conv.tolist() == [True, True]
     assert scheme.uniform_streams.tolist() == [True, False]
 
@@ -56,4 +56,4 @@ def test_five_runs_use_one_of_four_devices():
 def test_double_precision_is_refused():
     job = Job("MinAtar/Breakout-v1", {"rdq": make_agent("rdq")}, (0,))
     with jax.enable_x64(True), pytest.raises(InputError, match="leave jax_enable_x64"):
-        program.build(job)
+        program.Program(job)

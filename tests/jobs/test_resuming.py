@@ -84,7 +84,7 @@ def test_the_record_stays_that_of_the_start(stopped):
 
 def test_a_state_comes_back_whole_and_only_to_its_job(place, tmp_path):
     job = small_job()
-    built = trainer.build(job, None)
+    built = trainer.Program(job, None)
     known = {"game": "Breakout", "agent": "rdq", "seed": 1, "step": 0, "return_mean": 0.5}
     row = dict.fromkeys(runs.COLUMNS) | known
     plain = {"step": 300, "blocks": 2, "stretch_seconds": 1.5, "elapsed": 7.25, "rows": [row]}

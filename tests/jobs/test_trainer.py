@@ -11,7 +11,7 @@ import types
 import jax
 import numpy as np
 import pytest
-from small_jobs import JOB, assert_same, small_job, start, untimed
+from small_jobs import JOB, assert_same, changed, small_job, start, untimed
 
 from qduet import agents
 from qduet.cli import main
@@ -59,7 +59,7 @@ def test_rows_and_weights_are_of_the_settled_weights_and_of_the_losses(
     small = tuple((name, agents.AGENTS[name]) for name in ("rdq", "dqn"))
     job = Job("MinAtar/Breakout-v1", small, (0, 1), 1200, 600, 5)
     plant_clock(monkeypatch, 1.0)
-    built = trainer.build(job, None)
+    built = trainer.Program(job, None)
     first, seen = jax.tree.map(np.asarray, built.start()[0].params), {}
     blank = np.zeros((program.MAX_BLOCKS, 4), np.float32)
 
@@ -71,13 +71,14 @@ def test_rows_and_weights_are_of_the_settled_weights_and_of_the_losses(
         scale = 1 if step < 600 else 10
         return runs, Losses(*(blank + scale * loss for loss in (1, 2, 3)))
 
-    planted = built._replace(
+    planted = changed(
+        built,
         warm_up=lambda runs: runs,
         advance=advance,
         weights_to_evaluate=lambda runs, step: jax.tree.map(lambda x: x + step, (runs[0].params,)),
         evaluate=evaluate,
     )
-    monkeypatch.setattr(trainer, "build", lambda job, devices: planted)
+    monkeypatch.setattr(trainer, "Program", lambda job, devices: planted)
     rows = trainer.train(job, tmp_path).rows
     for step, params in seen.items():
         jax.tree.map(lambda a, b, s=step: np.testing.assert_allclose(a, b + s), params, first)
@@ -96,20 +97,21 @@ def test_a_call_takes_no_more_blocks_than_it_can_record(place, tmp_path, monkeyp
     """119 blocks of a planted program, which are done at once."""
     plant_clock(monkeypatch, 1e-6)
     job = dataclasses.replace(small_job(), steps=12_000, evaluate_every=12_000)
-    built, counts = trainer.build(job, None), []
+    built, counts = trainer.Program(job, None), []
     blank = np.zeros((program.MAX_BLOCKS, 4), np.float32)
 
     def advance(runs, step, count):
         counts.append(count)
         return runs, Losses(blank, blank, blank)
 
-    planted = built._replace(
+    planted = changed(
+        built,
         warm_up=lambda runs: runs,
         advance=advance,
         weights_to_evaluate=lambda runs, step: (runs[0].params,),
         evaluate=lambda params, step, check: {"return_mean": np.zeros(4)},
     )
-    monkeypatch.setattr(trainer, "build", lambda job, devices: planted)
+    monkeypatch.setattr(trainer, "Program", lambda job, devices: planted)
     assert trainer.train(job, tmp_path).finished
     assert (sum(counts), max(counts)) == (119, program.MAX_BLOCKS)
 
@@ -311,7 +313,7 @@ def test_four_devices_and_another_order_give_the_same_runs(whole, place):
 def test_the_length_of_a_call_changes_no_bit(whole):
     """One block at a time, and five at once."""
     small = tuple((name, agents.AGENTS[name]) for name in ("rdq", "dqn"))
-    built = trainer.build(Job("MinAtar/Breakout-v1", small, (0, 1), 1200, 600, 5), None)
+    built = trainer.Program(Job("MinAtar/Breakout-v1", small, (0, 1), 1200, 600, 5), None)
     one = built.warm_up(built.start())
     assert one[0].replay.observations[:, 103].any()  # the last of 100 steps, and none after it
     assert not one[0].replay.observations[:, 104:].any()

@@ -8,6 +8,7 @@ from qduet.tabular.rules import RULES
 from qduet.tabular.running import Results
 from qduet.tabular.summary import summarise_all
 from qduet.tabular.sweeps import Curves
+from qduet.theory import CLAIMS
 
 POINTS = np.linspace(0, 1, 41)
 
@@ -136,3 +137,12 @@ def test_scatter_is_what_a_fitted_line_leaves():
     t = np.arange(late.shape[1])
     fits = [np.polynomial.Polynomial.fit(t, run, 1)(t) for run in late]
     assert _scatter(curves) == pytest.approx((late - fits).std(axis=1))
+
+
+def test_the_numbers_are_those_of_the_papers_source():
+    """In paper.tex: on-policy_prediction, qv_flowchart, qvmax, rdq_geometry, dueling, minatar."""
+    problems = {name: figure.problem for name, figure in FIGURES.items()}
+    assert problems["figure1"] == "on-policy"
+    assert "figure2" not in problems
+    assert (problems["figure3"], problems["figure5"]) == ("qvmax", "dueling")
+    assert CLAIMS["bootstrapping"].where == "Fig 2"

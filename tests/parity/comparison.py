@@ -11,8 +11,8 @@ import numpy as np
 from parity.conversion import CONVERSIONS
 from parity.recording import Recording, select
 from qduet.minatar import wrappers
+from qduet.minatar.bitboard import unpack
 from qduet.minatar.environment import Environment
-from qduet.minatar.packing import unpack
 from qduet.minatar.registry import GAMES
 
 CHUNK = 2048

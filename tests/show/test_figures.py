@@ -8,14 +8,14 @@ from qduet.paper.figures import FIGURES
 from qduet.show.chart import STEPS, Axis, Chart, Panel, Series
 from qduet.show.charts.tabular import tabular_chart
 from qduet.show.figures import draw, rendered
-from qduet.show.names import RULES, rule_styles
+from qduet.show.names import RULES, agent_styles, rule_styles
 from qduet.tabular.running import run
 from qduet.tabular.summary import summarise_all
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    experiment = dataclasses.replace(FIGURES["figure3"].small(), seeds=4, steps=200)
+    experiment = dataclasses.replace(FIGURES["figure3"].small(), seeds=5, steps=200)
     return run(experiment, tmp_path_factory.mktemp("figure"))
 
 
@@ -201,3 +201,17 @@ def test_long_steps_have_short_names():
     texts = [tick.get_text() for tick in far.xaxis.get_ticklabels()]
     assert {"0", "200k", "1M"} <= set(texts)
     assert axis.lines[0].get_linestyle() == "--"
+
+
+@pytest.mark.parametrize(("count", "bands"), [(3, 0), (5, 1)])
+def test_few_seeds_are_drawn_one_by_one_instead_of_their_interval(count, bands):
+    """The interval would reach from −100 to 100; the seeds lie between 0 and 4."""
+    seeds = np.arange(count)[:, None] * np.ones(2)
+    y, wide = np.full(2, 1.5), np.full(2, 100.0)
+    series = Series("rdq", np.arange(2.0), y, -wide, wide, seeds=seeds)
+    chart = Chart("", agent_styles(["rdq"]), (Panel("", Axis(""), Axis(""), (series,)),))
+    (axes,) = draw(chart).axes
+    assert len(axes.collections) == bands
+    drawn = [line.get_ydata().tolist() for line in axes.lines]
+    assert drawn == [[1.5, 1.5], *([] if bands else seeds.tolist())]
+    assert -0.5 < axes.get_ylim()[0] < axes.get_ylim()[1] < 4.5

@@ -123,7 +123,7 @@ def test_every_section_is_in_the_navigation(tmp_path):
     nav = Reader(page.html.partition("</nav>")[0])
     sections = re.findall(r'<section id="(\w+)">', page.html)
     assert set(sections) - {"absent"} <= set(nav.links)
-    assert {"tabular", "theory", "minatar", "provenance"} <= set(sections)
+    assert {"tabular", "theory", "provenance"} <= set(sections)
 
 
 def test_the_papers_runs_come_first_and_their_time_is_told(tmp_path):
@@ -256,6 +256,11 @@ def test_an_experiment_that_is_not_in_the_paper_is_shown(tmp_path):
     assert "Problem “own”" in reader.text
 
 
+def test_a_folder_named_like_a_diagram_is_its_own_experiment(tmp_path):
+    planted_cells.experiment(tmp_path / "figure2", rules=("mine",), problem="own", actions=(3,))
+    assert ">figure2 (not in the paper)<" in read([tmp_path])[0].html
+
+
 def test_missing_cells_are_named(tmp_path):
     planted_cells.experiment(tmp_path / "figure5")
     (tmp_path / "figure5" / "actions-6" / "dueling_q.npz").unlink()
@@ -320,13 +325,13 @@ def test_runs_without_an_evaluation_are_named_and_not_drawn(tmp_path):
     assert 'data-chart="deep-0"' not in page
 
 
-def test_without_runs_the_published_curves_stand_alone(tmp_path):
+def test_without_runs_nothing_is_said_of_agents(tmp_path):
     planted_cells.experiment(tmp_path / "figure5")
     _, reader = read([tmp_path])
-    assert "nothing of ours" in reader.text
+    assert "Deep agents" not in reader.text
     assert "No training runs were given" in reader.text
     assert "No recorded play was given" in reader.text
-    assert len(reader.embedded["charts"]["published"]["panels"]) == 5
+    assert list(reader.embedded["charts"]) == ["tabular-0"]
 
 
 def test_a_page_of_ones_own_runs_has_nothing_else_in_it(tmp_path):
@@ -345,7 +350,7 @@ def test_a_figure_beside_ones_own_runs_is_no_page_of_the_paper(tmp_path):
     runs.write(tmp_path / "mine", config, planted.rows(config, {"rdq": np.ones((2, 11))}))
     planted_cells.experiment(tmp_path / "figure5")
     _, reader = read([tmp_path])
-    assert list(reader.embedded["charts"]) == ["deep-0", "tabular-0"], "and nothing published"
+    assert list(reader.embedded["charts"]) == ["deep-0", "tabular-0"]
     assert "Other runs" not in reader.text
     assert {*reader.links} <= {*reader.ids}
 
@@ -443,9 +448,13 @@ def test_elements_escape_their_text_and_attributes():
     assert el("p", '<b>&"', title='"<') == '<p title="&quot;&lt;">&lt;b&gt;&amp;&quot;</p>'
 
 
-def test_links_within_the_page_lead_somewhere_and_ids_are_unique(tmp_path):
+@pytest.mark.parametrize("section", ["", "checks"])
+def test_links_within_the_page_lead_somewhere_and_ids_are_unique(tmp_path, section):
     planted_cells.experiment(tmp_path / "figure5")
-    planted.game(tmp_path / "breakout", "Breakout", np.random.default_rng(0), seeds=[0, 1])
+    place = tmp_path / "runs"
+    planted.game(place / "breakout", "Breakout", np.random.default_rng(0), seeds=[0, 1])
+    if section:
+        write_json(place / "experiment.json", {"title": "A check", "section": section})
     page, reader = read([tmp_path])
     assert set(reader.links) <= set(reader.ids)
     assert len(set(reader.ids)) == len(reader.ids)

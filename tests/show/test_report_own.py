@@ -1,6 +1,7 @@
 """The page of one's own rules, experiments and runs: names, colours, headings, panels."""
 
 import dataclasses
+import json
 import re
 from pathlib import Path
 
@@ -11,12 +12,12 @@ import pytest
 from pages import read
 
 from qduet.cli import main
+from qduet.paper.admission import is_figure6
 from qduet.paper.claims import rdq_outperforms
 from qduet.results import runs
 from qduet.results.comparison import compare
 from qduet.show.names import on_screen, rule_styles
 from qduet.show.report import build
-from qduet.show.report.kinds import kind_of
 
 # --- Rules and experiments -----------------------------------------------------------------------
 
@@ -51,7 +52,7 @@ def test_headings_that_would_repeat_have_their_directories(tmp_path, monkeypatch
     page = build([Path()]).html
     headings = re.findall("<h3>(.*?)</h3>", page[page.index('id="tabular"') :])
     assert headings[:3] == [
-        "lake (not in the paper) in a/lake/",
+        "lake (not in the paper) in a/lake/ in numbers",  # its figure is at the top
         "other (not in the paper)",
         "Figure 5: Off-policy control with AV-learning",
     ]
@@ -170,29 +171,164 @@ def test_a_page_of_ones_own_is_named_by_its_title_or_directory(tmp_path, capsys)
     assert "<h1>Mine &lt;b&gt;&amp; others</h1>" in out.read_text()
 
 
-# --- What runs are for ---------------------------------------------------------------------------
+# --- What runs are about ------------------------------------------------------------------------
 
 RESULTS = Path(__file__).parents[2] / "results"
 
 
-@pytest.mark.parametrize(
-    ("directory", "kind"),
-    [
-        ("figure6", "figure6"),
-        ("validation", "validation"),
-        ("paper-protocol", "protocol"),
-        ("ablation", "ablation"),
-        ("beta", "beta"),
-        ("qv", "qv"),
-        ("choice", "choice"),
-        ("screening", "screening"),
-    ],
-)
-def test_our_results_are_known_by_what_is_in_them(directory, kind):
+@pytest.mark.parametrize("directory", ["figure6", "validation", "qv", "family"])
+def test_figure6_is_known_by_what_is_in_it(directory):
     found = [runs.load(path) for path in runs.find([RESULTS / directory])]
-    assert kind_of(found).id == kind
+    assert is_figure6(found) == (directory == "figure6")
     few = [dataclasses.replace(r, config={**r.config, "seeds": [0, 1]}) for r in found]
-    assert kind_of(few).id == "own"
+    assert not is_figure6(few)
+
+
+def test_a_folder_says_what_its_runs_are_about(tmp_path):
+    normal(tmp_path / "mine" / "b", {"mine": 9.0, "dqn": 5.0, "other": 5.1})
+    normal(tmp_path / "others" / "b", {"before": 4.0, "unused": 1.0})
+    said = {
+        "title": "Is <mine> better?",
+        "about": "Mine is new.",
+        "beside": ["others", "nowhere"],
+        "pairs": [[["mine", "before"], ["mine", "not run"]], [["mine", "other"]]],
+    }
+    (tmp_path / "mine" / "experiment.json").write_text(json.dumps(said))
+    page, reader = read([tmp_path])
+    item = next(name for name, data in page.data.items() if len(data.get("comparisons", ())) == 2)
+    pairs = [(effect["x"], effect["y"]) for effect in page.data[item]["comparisons"]]
+    assert pairs == [("mine", "before"), ("mine", "other")]
+    assert "Is <mine> better?" in reader.text
+    assert "Mine is new." in reader.text
+
+
+def test_a_game_that_was_planned_and_not_run_counts_as_a_test(tmp_path):
+    normal(tmp_path / "mine" / "b", {"mine": 9.0, "dqn": 8.0})
+    p_values = []
+    for games in (1, 5):
+        said = {"title": "", "games": games, "pairs": [[["mine", "dqn"]]]}
+        (tmp_path / "mine" / "experiment.json").write_text(json.dumps(said))
+        page, _ = read([tmp_path])
+        p_values.append(page.data["deep-0"]["comparisons"][0]["p_value"])
+    assert p_values[1] == pytest.approx(min(1.0, 5 * p_values[0]))
+
+
+@pytest.mark.parametrize(
+    ("labels", "against_beta"),
+    [
+        (["rdq-beta-0", "rdq-beta-0.1", "rdq-beta-1e-05"], [10.0, 14.0, 12.0]),  # their lengths
+        (["rdq-beta-0.1"], None),
+        (["rdq-beta-0", "rdq-beta-."], None),
+        (["rdq-beta-0", "dqn"], None),
+    ],
+    ids=str,
+)
+def test_rdq_with_several_betas_is_drawn_against_beta(tmp_path, labels, against_beta):
+    trained(tmp_path / "b", labels, steps=1_000_000)
+    page, reader = read([tmp_path])
+    assert page.problems == []
+    chart = reader.embedded["charts"]["deep-0"]
+    assert bool(chart["selects"]) == (against_beta is None)  # learning curves can be of any metric
+    if against_beta:
+        assert chart["panels"][0]["series"][0]["y"] == against_beta
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"titel": "a"},
+        {"title": 3},
+        {"about": None},
+        {"section": "minatar"},
+        {"section": []},
+        {"order": 1.5},
+        {"games": 10**12},
+        {"games": True},
+        {"beside": "others"},
+        {"beside": [1]},
+        {"one_sided": 1},
+        {"pairs": [["ab"]]},
+        {"pairs": [[["a", "b", "c"]]]},
+        {"pairs": ["ab", "cd"]},
+        {"pairs": {"a": "b"}},
+    ],
+    ids=str,
+)
+def test_the_page_does_without_what_a_folder_must_not_say(tmp_path, change):
+    normal(tmp_path / "mine" / "b", {"mine": 9.0, "dqn": 5.0})
+    path = tmp_path / "mine" / "experiment.json"
+    path.write_text(json.dumps({"title": "Mine to name"} | change))
+    page, reader = read([tmp_path])
+    (problem,) = page.problems
+    assert str(path) in problem
+    assert "Mine to name" not in reader.text
+    assert len(page.data["deep-0"]["comparisons"]) == 1, "the runs are there"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [({"titel": "a"}, "did you mean 'title'"), ({"about": "a"}, "it has no title")],
+)
+def test_what_is_wrong_with_a_folders_words_is_told(tmp_path, said, told):
+    normal(tmp_path / "mine" / "b", {"mine": 9.0})
+    (tmp_path / "mine" / "experiment.json").write_text(json.dumps(said))
+    assert told in read([tmp_path])[0].problems[0]
+
+
+def test_only_the_first_family_is_one_sided(tmp_path):
+    """A one-sided p is half of the two-sided one, for the agent that leads."""
+    normal(tmp_path / "mine" / "b", {"mine": 9.0, "dqn": 8.5, "rdq": 8.7})
+    asked = "(one-sided tests)"
+    found = []
+    for one_sided in (True, False):
+        pairs = [[["mine", "dqn"]], [["mine", "rdq"]]]
+        said = {"title": "", "one_sided": one_sided, "pairs": pairs}
+        (tmp_path / "mine" / "experiment.json").write_text(json.dumps(said))
+        page, reader = read([tmp_path])
+        assert reader.text.count(asked) == one_sided
+        found.append([effect["p_value"] for effect in page.data["deep-0"]["comparisons"]])
+    (first, second), (two_sided, same) = found
+    assert first == pytest.approx(two_sided / 2)
+    assert second == same
+
+
+def test_pairs_that_are_not_on_the_page_are_told(tmp_path):
+    normal(tmp_path / "mine" / "b", {"mine": 9.0, "dqn": 8.5})
+    said = {"title": "", "one_sided": True, "pairs": [[["mine", "rqd"]]]}
+    (tmp_path / "mine" / "experiment.json").write_text(json.dumps(said))
+    page, reader = read([tmp_path])
+    assert "No pair of experiment.json is on this page" in reader.text
+    assert "one-sided" not in reader.text
+    assert [e["y"] for e in page.data["deep-0"]["comparisons"]] == ["dqn"]
+
+
+def test_folders_beside_are_found_from_within(tmp_path, monkeypatch):
+    normal(tmp_path / "mine" / "b", {"mine": 9.0})
+    normal(tmp_path / "others" / "b", {"before": 4.0})
+    said = {"title": "", "beside": ["others"], "pairs": [[["mine", "before"]]]}
+    (tmp_path / "mine" / "experiment.json").write_text(json.dumps(said))
+    monkeypatch.chdir(tmp_path / "mine")
+    page, _ = read([Path("."), Path("../others")])
+    pairs = [(e["x"], e["y"]) for d in page.data.values() for e in d.get("comparisons", ())]
+    assert ("mine", "before") in pairs
+
+
+def test_our_results_say_what_they_are_about():
+    page = build([RESULTS]).html
+    headings = re.findall("<h2>(.*?)</h2>|<h3>(.*?)[:,?] ", page)
+    told = [section or item for section, item in headings]
+    assert told[told.index("Beyond the paper") : told.index("Every claim")] == [
+        "Beyond the paper",
+        "β",
+        "The QV family with deep networks",
+        "The QV family with deep networks",
+        "Which BC-QVMAX",
+        "Screening",
+        "Checks",
+        "Validation",
+        "Protocol",
+        "Ablation",
+    ]
 
 
 def test_the_leads_of_figure6_are_judged_as_the_claims_are():

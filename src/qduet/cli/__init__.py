@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import qduet
-from qduet.cli import streams
-from qduet.cli.interrupts import interrupts_raised_again
+from qduet.cli import process
 from qduet.core.errors import InputError, out_of_memory, printable, unknown_name
 
 FAULT = 70
@@ -161,13 +160,13 @@ def _refuse(name: str, message: str) -> int:
 def _discard_output() -> None:
     """Sends buffered output to /dev/null, so that the flush at exit does not fail as well."""
     with contextlib.suppress(OSError, ValueError):  # standard output may be no file
-        streams.connect_to_nothing(sys.stdout.fileno())
+        process.connect_to_nothing(sys.stdout.fileno())
 
 
 def command() -> NoReturn:
     """Runs the command line of this process, and ends it."""
-    streams.keep_open()
-    with interrupts_raised_again():
+    process.keep_open()
+    with process.interrupts_raised_again():
         try:
             code = main()
         except Exception:  # not Python's code 1, which is an answer of qduet certify

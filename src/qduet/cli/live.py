@@ -1,21 +1,18 @@
-"""How a training job is shown: a bar and a table in a terminal, a line now and then elsewhere.
+"""How a training job is shown: lines about its evaluations, below them a bar if in a terminal.
 
 Everything goes to standard error; the summary at the end is the command's own.
 """
 
+import contextlib
 import sys
 import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
-from rich.table import Table
 
-from qduet.cli.progress import LINE_SECONDS
+from qduet.cli.progress import LINE_SECONDS, progress
+from qduet.core.tables import Table
 from qduet.jobs.job import Job
 from qduet.jobs.trainer import Progress
 from qduet.results.published import title
@@ -24,7 +21,7 @@ from qduet.stats import Interval, mean_interval
 SHOWN = {
     "return_mean": "return",
     "q_value_mean": "Q",
-    "q_overestimation": "Q − discounted\nreturn",
+    "q_overestimation": "Q − discounted return",
 }
 """Columns of an evaluation that the table shows."""
 
@@ -41,39 +38,24 @@ def latest(rows: Sequence[dict[str, Any]], label: str, column: str) -> Interval 
 
 def table(job: Job, rows: Sequence[dict[str, Any]]) -> Table:
     """The last evaluation of every agent, with 95 % intervals over seeds."""
-    step = max((row["step"] for row in rows), default=0)
-    num_seeds = len(job.seeds)
-    shown = Table(caption=f"means of {num_seeds} seeds ± 95 % interval" if num_seeds > 1 else None)
-    shown.add_column(f"{title(job.game)}, {step:,} steps")
-    for heading in SHOWN.values():
-        shown.add_column(heading, justify="right")
-    for label, _ in job.agents:
-        intervals = (latest(rows, label, column) for column in SHOWN)
-        shown.add_row(label, *("" if value is None else str(value) for value in intervals))
-    return shown
+    heading = f"{title(job.game)}, {max((row['step'] for row in rows), default=0):,} steps"
+    if len(job.seeds) > 1:
+        heading += f": means of {len(job.seeds)} seeds ± 95 % interval"
+    shown = [
+        (label, *(str(latest(rows, label, column) or "") for column in SHOWN))
+        for label, _ in job.agents
+    ]
+    return Table(heading, ("agent", *SHOWN.values()), shown)
 
 
-class Display:
-    """Shows the progress of `trainer.train`; use as a context."""
+class Display(contextlib.ExitStack):
+    """Shows the progress of `trainer.train`."""
 
     def __init__(self, job: Job) -> None:
+        super().__init__()
         self.job = job
-        self.console = Console(stderr=True)
-        self.bar = Bar(
-            TextColumn("{task.description:10}"),
-            BarColumn(),
-            TextColumn("{task.fields[step]}"),
-            TextColumn("{task.fields[rate]}"),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}"),
-            console=self.console,
-            auto_refresh=False,
-        )
-        fields: dict[str, Any] = {"step": "", "rate": "", "left": ""}
-        self.task = self.bar.add_task("starting", total=job.steps, **fields)
-        self.live = (
-            Live(self.bar, console=self.console, transient=True) if sys.stderr.isatty() else None
-        )
+        self.advance = self.enter_context(progress(job.steps * len(job.members), "frames"))
+        self.step = 0
         self.printed = -LINE_SECONDS
         self.reported = False
         """Whether there was a report."""
@@ -81,62 +63,44 @@ class Display:
         """Time and step at which the first chunk was done: programs are compiled by then."""
         self.num_rows = 0
 
-    def __enter__(self) -> "Display":
-        if self.live:
-            self.live.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self.live:
-            self.live.stop()
-
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, report: Progress) -> None:
         """Shows one report."""
+        doing, step, rate, rows = report
         now = time.monotonic()
-        if not self.reported and progress.step:
-            self.console.print(f"continuing from step {progress.step:,}", highlight=False)
+        earlier = step > 0 and not self.reported
+        if earlier:
+            _print(f"continuing from step {step:,}")
         self.reported = True
-        if self.first is None and progress.doing == "training":
-            self.first = now, progress.step
-        if self.live:
-            self._draw(self.live, progress, now)
-        elif progress.doing == "training" and now - self.printed >= LINE_SECONDS:
+        if self.first is None and doing == "training":
+            self.first = now, step
+        number = len(self.job.members)
+        self.advance(doing, (step - self.step) * number, earlier=earlier)
+        self.step = step
+        if doing == "training" and now - self.printed >= LINE_SECONDS and not sys.stderr.isatty():
             self.printed = now
-            step = f"step {progress.step:,} of {self.job.steps:,}"
-            parts = step, _rate(progress), self._left(progress, now)
-            print("  ".join(filter(None, parts)), file=sys.stderr, flush=True)
-        elif progress.doing == "evaluating" and len(progress.rows) == self.num_rows:
-            number = len(self.job.members)
+            speed = f"{rate:,.0f} frames/s" if rate else ""
+            where = f"step {step:,} of {self.job.steps:,}", speed, self._left(step, now)
+            _print("  ".join(filter(None, where)))
+        elif doing == "evaluating" and len(rows) == self.num_rows:
             runs = f"{number} run{'s' * (number != 1)} × {self.job.episodes:,} episodes"
-            print(f"step {progress.step:,}: evaluating {runs}", file=sys.stderr, flush=True)
-        elif len(progress.rows) > self.num_rows and progress.rows[-1]["step"] == progress.step:
-            print(self._scores(progress), file=sys.stderr, flush=True)
-        self.num_rows = len(progress.rows)
+            _print(f"step {step:,}: evaluating {runs}")
+        elif len(rows) > self.num_rows and rows[-1]["step"] == step:
+            labels = [label for label, _ in self.job.agents]
+            means = [f"{label} {latest(rows, label, 'return_mean')}" for label in labels]
+            _print(f"step {step:,}: return {', '.join(means)}")
+        self.num_rows = len(rows)
 
-    def _draw(self, live: Live, progress: Progress, now: float) -> None:
-        fields: dict[str, Any] = {
-            "step": f"{progress.step:,}/{self.job.steps:,}",
-            "rate": _rate(progress),
-            "left": self._left(progress, now),
-        }
-        self.bar.update(self.task, completed=progress.step, description=progress.doing, **fields)
-        live.update(Group(self.bar, table(self.job, progress.rows)) if progress.rows else self.bar)
-
-    def _left(self, progress: Progress, now: float) -> str:
+    def _left(self, step: int, now: float) -> str:
         """The time left, at the speed since the first chunk was done."""
-        begun, step = self.first or (now, progress.step)
-        if progress.step <= step:
+        begun, first = self.first or (now, step)
+        if step <= first:
             return ""
-        seconds = (now - begun) / (progress.step - step) * (self.job.steps - progress.step)
+        seconds = (now - begun) / (step - first) * (self.job.steps - step)
         minutes, seconds = divmod(round(seconds), 60)
         hours, minutes = divmod(minutes, 60)
         return f"{hours}:{minutes:02}:{seconds:02} left"
 
-    def _scores(self, progress: Progress) -> str:
-        labels = [label for label, _ in self.job.agents]
-        means = [f"{label} {latest(progress.rows, label, 'return_mean')}" for label in labels]
-        return f"step {progress.step:,}: return {', '.join(means)}"
 
-
-def _rate(progress: Progress) -> str:
-    return f"{progress.frames_per_second:,.0f} frames/s" if progress.frames_per_second else ""
+def _print(line: str) -> None:
+    """Above the bar, if there is one: rich sees to that."""
+    print(line, file=sys.stderr, flush=True)

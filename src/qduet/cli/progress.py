@@ -9,11 +9,12 @@ LINE_SECONDS = 60.0
 
 
 @contextlib.contextmanager
-def progress(total: int, unit: str) -> Iterator[Callable[[str, int], None]]:
+def progress(total: int, unit: str) -> Iterator[Callable[..., None]]:
     """A bar on standard error, if that is a terminal: what runs, how far, how fast, how long still.
 
     The block gets a function of what runs now and how many of `total` units were done since the
-    last call; any thread may call it.
+    last call; any thread may call it. With ``earlier=True`` they were done by an earlier command,
+    and say nothing about the speed.
     """
     from rich import progress as rich
     from rich.console import Console
@@ -30,8 +31,11 @@ def progress(total: int, unit: str) -> Iterator[Callable[[str, int], None]]:
     )
     task = bar.add_task("starting", total=total, rate="")
 
-    def advance(what: str, count: int) -> None:
-        bar.update(task, advance=count, description=what)
+    def advance(what: str, count: int, *, earlier: bool = False) -> None:
+        if earlier:
+            bar.reset(task, completed=count, description=what)
+        else:
+            bar.update(task, advance=count, description=what)
         if speed := bar.tasks[0].speed:
             bar.update(task, rate=f"{speed:,.0f} {unit}/s")
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from qduet.cli.options import add_out, nonempty_path
 from qduet.cli.progress import progress
 from qduet.core import shipped
-from qduet.core.errors import InputError, unknown_name
+from qduet.core.errors import unknown_name
 from qduet.core.files import check_settings, check_writable, write_atomically, write_json
 from qduet.core.provenance import provenance, versions
 from qduet.core.tables import Table
-from qduet.paper.figures import FIGURES, FORMER
+from qduet.paper.figures import FIGURES
 from qduet.paper.findings import Finding, findings
 from qduet.results.published import GAMES
 from qduet.results.runs import Runs
@@ -77,13 +77,11 @@ def run(args: argparse.Namespace) -> int:
     chosen = [dataclasses.replace(figure, protocol=args.protocol) for figure in chosen]
     if args.scale == "smoke":
         chosen = [figure.small() for figure in chosen]
-    deep = _deep_runs(args.deep_results) if MINATAR in names else []
-    for old, new in FORMER.items():
-        if {old, new} & {*names} and (args.out / old).is_dir():
-            raise InputError(
-                f"{args.out / old} holds what is now called {new}: rename it to {new} and delete "
-                f"the pictures {old}.* and {new}.*, or choose another directory"
-            )
+    deep: list[Runs] = []
+    if MINATAR in names:
+        from qduet.paper.admission import admit
+
+        deep = admit([args.deep_results or shipped.directory("results") / MINATAR])
     check_writable(args.out)
     scale = "smoke" if args.scale == "smoke" else "full"
     settings = {"protocol": args.protocol, "tabular_scale": scale, "versions": versions()}
@@ -113,13 +111,6 @@ def run(args: argparse.Namespace) -> int:
         print(f"  {mark}{finding.figure}: {finding.claim}")
     print(f"{seconds:.1f} s; figures (png, pdf, svg) and tables in {args.out}/")
     return 0
-
-
-def _deep_runs(directory: Path | None) -> list[Runs]:
-    """The runs that Figure 6 is drawn from: those in `directory`, or those that come with qduet."""
-    from qduet.paper.admission import admit
-
-    return admit([directory or shipped.directory("results") / MINATAR])
 
 
 def _reproduce(chosen: list[TabularExperiment], out: Path, *, judged: bool) -> list[Finding]:

@@ -6,9 +6,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from qduet.cli.forecast import show_plan
 from qduet.cli.options import UNFINISHED, add_json, add_out, print_json, real, whole
-from qduet.cli.overview import Display, show_status
+from qduet.cli.overview import Display, show_plan, show_status
 from qduet.cluster import cutting, local, on_ray, status
 from qduet.cluster.collecting import collect
 from qduet.cluster.cutting import Sweep, Task
@@ -203,6 +202,8 @@ def _collect(directory: Path, args: argparse.Namespace) -> int:
     if missing:
         told = f"{len(missing)} jobs are not finished, such as {missing[0].task.name}"
         print(f"qduet sweep: {told}: what they have so far is in", file=sys.stderr)
+    if tabular := [job.task.name for job in status.look(directory).jobs if not job.task.trains]:
+        print(f"left out: {', '.join(tabular)} (tabular; in {directory})", file=sys.stderr)
     if args.json:
         print_json({"directory": str(args.out), "rows": counts})
     else:

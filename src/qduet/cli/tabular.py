@@ -100,26 +100,20 @@ def run(args: argparse.Namespace) -> int:
     summary = summarise(curves, np.array(experiment.step_sizes), args.protocol)
     auc, final = summary.best.auc, summary.final_error
     diverged = curves.diverged_at[:, 0]
+    same = ("rule", "protocol", "beta", "seeds", "steps", "record_every")
     document = {
-        "rule": args.rule,
+        **{name: getattr(args, name) for name in same},
         "mdp": mdp.name,
         "num_states": mdp.num_states,
         "num_actions": mdp.num_actions,
         "discount": mdp.discount,
-        "protocol": args.protocol,
         "step_size": experiment.step_sizes[0],
-        "beta": args.beta,
         "behaviour": "uniform" if args.epsilon is None else f"epsilon-greedy {args.epsilon:g}",
         "error_against": "v_b" if rule.q is None else {"behaviour": "q_b"}.get(rule.goal, "q_*"),
         "init_std": init_std,
-        "seeds": args.seeds,
-        "steps": args.steps,
-        "record_every": args.record_every,
         "dtype": "float64" if args.float64 else "float32",
-        "auc_mean": auc.mean,
-        "auc_ci95": [auc.low, auc.high],
-        "final_error_mean": final.mean,
-        "final_error_ci95": [final.low, final.high],
+        **{"auc_mean": auc.mean, "auc_ci95": [auc.low, auc.high]},
+        **{"final_error_mean": final.mean, "final_error_ci95": [final.low, final.high]},
         "initial_rms_error": float(curves.initial_error.mean()),
         "ended_above_start": int((curves.percent[diverged < 0, 0, -1] > 100).sum()),
         "diverged": int((diverged >= 0).sum()),

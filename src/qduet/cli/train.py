@@ -1,18 +1,17 @@
 """``qduet train``: trains agents × seeds in one environment, side by side."""
 
 import argparse
-import itertools
+import dataclasses
 import signal
 import sys
 from typing import Any
 
 import jax.numpy as jnp
-from rich.console import Console
 
-from qduet.agents import AGENTS, INITIALISATIONS, PROTOCOLS, Agent, ablations, make_agent
+from qduet.agents import AGENTS, INITIALISATIONS, PROTOCOLS, Agent, ablations, grid, make_agent
 from qduet.cli.live import Display, latest, table
 from qduet.cli.options import UNFINISHED, add_json, add_out, nonempty_path, print_json, real, whole
-from qduet.cli.tracking import tracker
+from qduet.cli.tracking import Tracker
 from qduet.cluster.plan import seeds_of
 from qduet.core.errors import InputError, unknown_name
 from qduet.deep.acting import epsilon
@@ -72,7 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     either = argparse.BooleanOptionalAction
     add("--shared-bias", action=either, help="one bias for all advantages; overrides the protocol")
     hold = "steps before ε falls; overrides the protocol"
-    add("--epsilon-hold", type=whole(0), metavar="STEPS", help=hold)
+    add("--epsilon-hold", dest="epsilon_hold_steps", type=whole(0), metavar="STEPS", help=hold)
     add(
         "--ablate",
         action="store_true",
@@ -88,14 +87,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--double", action=either, help="choose the best next action by the online network")
     add("--n-step", type=whole(1), metavar="N", help="rewards summed in a target (default 1)")
     add("--batch-size", type=whole(1), metavar="N", help="transitions per update (default 32)")
-    add("--replay", type=whole(1), metavar="N", help="transitions in memory (default 100,000)")
+    kept = "transitions in memory (default 100,000)"
+    add("--replay", dest="capacity", type=whole(1), metavar="N", help=kept)
     begin = "steps before the first update (default 1,000)"
     add("--learn-from", type=whole(1), metavar="STEPS", help=begin)
     copy = "steps between two copies to the target network (default 1,000)"
-    add("--target-every", type=whole(1), metavar="STEPS", help=copy)
+    add("--target-every", dest="sync_every", type=whole(1), metavar="STEPS", help=copy)
     add("--epsilon-final", type=real(0, 1), metavar="E", help="ε after its fall (default 0.01)")
     fall = "steps in which ε falls (default 250,000)"
-    add("--epsilon-decay", type=whole(1), metavar="STEPS", help=fall)
+    add("--epsilon-decay", dest="epsilon_decay_steps", type=whole(1), metavar="STEPS", help=fall)
     add("--adam-epsilon", type=above_0, metavar="E", help="in Adam's denominator")
     kinds = "board, mlp, conv, each also with -one or -separate; or one of yours (default auto)"
     add("--network", metavar="NAME", help=kinds)
@@ -166,30 +166,11 @@ def _is_penalised(name: str) -> bool:
     return name in AGENTS and getattr(AGENTS[name].numbers, "beta", 0.0) > 0
 
 
-_OPTIONS = {
-    "initialisation": "initialisation",
-    "shared_bias": "shared_bias",
-    "epsilon_hold": "epsilon_hold_steps",
-    "epsilon_decay": "epsilon_decay_steps",
-    "epsilon_final": "epsilon_final",
-    "discount": "discount",
-    "double": "double",
-    "n_step": "n_step",
-    "batch_size": "batch_size",
-    "replay": "capacity",
-    "learn_from": "learn_from",
-    "target_every": "sync_every",
-    "adam_epsilon": "adam_epsilon",
-    "network": "network",
-    "optimiser": "optimiser",
-}
-"""Options of the command, and the settings of an agent that they are for."""
-
-
 def _variants(name: str, args: argparse.Namespace) -> list[tuple[str, Agent]]:
     """The agent `name`: once, or with each change of an ablation, or with each β and step size."""
-    given = {setting: getattr(args, option) for option, setting in _OPTIONS.items()}
-    options: dict[str, Any] = {key: x for key, x in given.items() if x is not None}
+    settings = {field.name for field in dataclasses.fields(Agent)} - {"learning_rate"}
+    given = {name: x for name, x in vars(args).items() if name in settings}
+    options: dict[str, Any] = {name: x for name, x in given.items() if x is not None}
     own = AGENTS[name].numbers._fields if name in AGENTS else ()
     options |= {number: x for number, x in args.set if number in own}
     if args.ablate:
@@ -201,20 +182,13 @@ def _variants(name: str, args: argparse.Namespace) -> list[tuple[str, Agent]]:
         changed = ablations(name, args.protocol)
         return [(f"{name}-{short}", agent) for short, agent in changed.items()]
     agent = make_agent(name, protocol=args.protocol, **options)
-    grid = {"learning_rate": args.learning_rate or []}
-    if _is_penalised(name):
-        grid = {"beta": args.beta or [], **grid}
-    for setting, values in grid.items():
-        if len(values) == 1 and setting == "learning_rate":
-            agent, grid[setting] = agent.replace(learning_rate=values[0]), []
-    if grid.get("beta") == [getattr(agent.numbers, "beta", None)]:
-        grid["beta"] = []
-    axes = [[(setting, x) for x in values] for setting, values in grid.items() if values]
-    short = {"beta": "beta", "learning_rate": "rate"}
-    return [
-        ("-".join([name, *(f"{short[s]}-{x:g}" for s, x in point)]), agent.replace(**dict(point)))
-        for point in itertools.product(*axes)
-    ]
+    axes = {"learning_rate": args.learning_rate}
+    if _is_penalised(name) and args.beta != [agent.numbers.beta]:
+        axes = {"beta": args.beta, **axes}
+    if args.learning_rate and len(args.learning_rate) == 1:
+        agent = agent.replace(learning_rate=args.learning_rate[0])
+        del axes["learning_rate"]
+    return grid(name, agent, {setting: values for setting, values in axes.items() if values})
 
 
 def _warn_of_exploration(job: Job) -> None:
@@ -239,7 +213,7 @@ def run(args: argparse.Namespace) -> int:
         if used < len(chosen):
             share = f"{used} of {len(chosen)} devices in use"
             print(f"{share}: as many as divide {len(group)} runs evenly", file=sys.stderr)
-    with tracker(job, args.tensorboard, args.wandb) as track, Display(job) as show:
+    with Tracker(job, args.tensorboard, args.wandb) as track, Display(job) as show:
         warned = False
 
         def on_progress(progress: Progress) -> None:
@@ -284,10 +258,7 @@ def _report(args: argparse.Namespace, job: Job, result: TrainingResult) -> int:
         }
         print_json(document)
     elif result.finished:
-        console = Console()
-        with console.capture() as captured:  # at a closed pipe, rich itself would exit with code 1
-            console.print(table(job, result.rows))
-        print(captured.get(), end="")
+        table(job, result.rows).show()
         when = "was finished before" if result.was_finished else "finished"
         print(f"{when}, after {result.elapsed / 60:.1f} minutes; results in {args.out}/")
         if cut:

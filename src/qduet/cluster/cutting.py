@@ -141,8 +141,9 @@ def extended(
     fresh: list[Task] = []
     for env, agents, seeds in new:
         asked = min(size, len(agents) * len(seeds))
-        most = _most(env, agents, plan.episodes, machine, asked if runs_per_job else None)
-        fresh += _pieces(plan, env, agents, seeds, asked if most is None else min(asked, most))
+        most = _most(env, agents[0], plan.episodes, machine, asked if runs_per_job else 1)
+        parts = _parts(agents, seeds, asked if most is None else min(asked, most))
+        fresh += [_named("train", _settings(plan, env, some, few)) for some, few in parts]
     return (*old, *fresh, *tabular.values())
 
 
@@ -230,34 +231,22 @@ def _rectangles(
 
 
 def _most(
-    env: str,
-    agents: Sequence[tuple[str, Agent]],
-    episodes: int,
-    machine: Machine,
-    asked: int | None,
+    env: str, labelled: tuple[str, Agent], episodes: int, machine: Machine, asked: int
 ) -> int | None:
-    """Runs that fit into memory; `InputError` if more are asked for, or if not one fits."""
-    each = estimates.bytes_per_run(env, agents[0][1], episodes, not machine.gpu)
-    most = estimates.most_runs(each, machine)
-    if most is not None and each is not None and most < (asked or 1):
-        what = f"{asked} runs per job" if asked else "a single run"
-        room = f"{(machine.memory or 0) / 2**30:.1f} GiB"
+    """Runs that fit into memory, if that is known; `InputError` if these are less than `asked`."""
+    label, agent = labelled
+    each = estimates.bytes_per_run(env, agent, episodes, not machine.gpu)
+    if each is None or machine.memory is None:
+        return None
+    most = machine.memory // each
+    if most < asked:
+        what = "a single run" if asked == 1 else f"{asked} runs per job"
         raise InputError(
-            f"{what} of {agents[0][0]} in {env} at {each / 2**20:.0f} MiB each need more than "
-            f"the {room} of a worker: "
+            f"{what} of {label} in {env} at {each / 2**20:.0f} MiB each need more than the "
+            f"{machine.memory / 2**30:.1f} GiB of a worker: "
             + (f"at most {most} fit" if most else "use a smaller replay")
         )
     return most
-
-
-def _pieces(
-    plan: Plan, env: str, agents: Sequence[tuple[str, Agent]], seeds: Sequence[int], size: int
-) -> list[Task]:
-    """The jobs of agents × seeds, each of at most `size` runs and nearly equal."""
-    return [
-        _named("train", _settings(plan, env, some, few))
-        for some, few in _parts(agents, seeds, size)
-    ]
 
 
 def _parts(agents: Sequence[Any], seeds: Sequence[Any], size: int) -> list[tuple[Any, Any]]:

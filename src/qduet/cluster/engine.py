@@ -2,7 +2,7 @@
 
 import contextlib
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from qduet.cluster import status
 from qduet.cluster.estimates import Machine
@@ -64,6 +64,12 @@ class Options(NamedTuple):
     """Of a Ray cluster."""
     gpus: float = 1.0
     """GPUs of a task of Ray's, where jobs run on GPUs."""
+
+    def of_work(self, machine: Machine) -> dict[str, Any]:
+        """The options of `qduet.cluster.work.work`."""
+        device = "gpu" if machine.gpu else "cpu"
+        minutes, commit = self.checkpoint_minutes, self.commit
+        return {"device": device, "checkpoint_minutes": minutes, "commit": commit}
 
     def environment(self, machine: Machine) -> dict[str, str]:
         """Variables that must be set before jax is imported."""

@@ -8,8 +8,7 @@ import os
 import subprocess
 from typing import NamedTuple
 
-from qduet.agents import Agent
-from qduet.cluster.plan import iterations
+from qduet.agents import STRIDE, Agent
 from qduet.core import machine
 from qduet.core.errors import InputError
 from qduet.env_ids import game_of, minatar_id
@@ -120,7 +119,8 @@ def seconds(env_id: str, agent: Agent, runs: int, steps: int, machine: Machine) 
     if "H200" not in machine.device:
         return None
     micros = relative_cost(runs, machine) * COST[name]
-    return 20.0 + 1e-6 * micros * iterations(steps, agent)
+    iterations = max(0, steps - agent.learn_from) // STRIDE
+    return 20.0 + 1e-6 * micros * iterations
 
 
 def relative_cost(runs: int, machine: Machine) -> float:
@@ -128,10 +128,3 @@ def relative_cost(runs: int, machine: Machine) -> float:
     if not machine.gpu:
         return runs + 0.2  # one after the other; a start takes as long as a fifth of a short run
     return max(FEW_RUNS + EACH_RUN * runs, MANY_RUNS * runs)
-
-
-def most_runs(each: int | None, machine: Machine) -> int | None:
-    """Runs that fit into a machine's memory; None if that is not known."""
-    if each is None or machine.memory is None:
-        return None
-    return machine.memory // each

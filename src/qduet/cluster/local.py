@@ -5,6 +5,7 @@ memory. A process that is killed is started again, and goes on from its last che
 """
 
 import collections
+import json
 import os
 import signal
 import subprocess
@@ -88,11 +89,8 @@ def _process(
     if machine.gpu:
         visible = [x for x in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if x.strip()]
         environment["CUDA_VISIBLE_DEVICES"] = visible[number] if visible else str(number)
-    words = [sys.executable, "-m", "qduet.cluster.work", str(directory), name, "--device"]
-    words += ["gpu" if machine.gpu else "cpu"]
-    words += ["--checkpoint-minutes", str(options.checkpoint_minutes)]
-    words += ["--parent", str(os.getpid())]
-    words += ["--commit", options.commit] if options.commit else []
+    given = json.dumps({**options.of_work(machine), "parent": os.getpid()})
+    words = [sys.executable, "-m", "qduet.cluster.work", str(directory), name, given]
     log = directory / "logs" / f"{name}.log"
     try:
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -107,13 +105,13 @@ def _process(
             )
     except OSError as error:
         return Outcome("failed", f"cannot start it, or write {log}: {error.strerror}")
-    told = False
+    asked = False
     while process.poll() is None:
-        if halt.is_set() and not told:
-            told = True
+        if halt.is_set() and not asked:
+            asked = True
             process.send_signal(signal.SIGTERM)
         time.sleep(POLL)
     if process.returncode < 0:
         reason = f"at last by {signal.Signals(-process.returncode).name}; see {log}"
-        return Outcome("stopped") if told else Outcome("killed", reason)
+        return Outcome("stopped") if asked else Outcome("killed", reason)
     return Outcome.of_process(process.returncode, process.pid, directory, name)

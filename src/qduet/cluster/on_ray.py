@@ -136,17 +136,13 @@ def run(
         max_calls=1,
         max_retries=options.retries,
     )(_task)
-    arguments = {
-        "device": "gpu" if machine.gpu else "cpu",
-        "checkpoint_minutes": options.checkpoint_minutes,
-        "commit": options.commit,
-    }
 
     def submit(name: str) -> Any:
         variables = options.environment(machine)
         if machine.gpu and options.gpus < 1:
             variables["XLA_PYTHON_CLIENT_MEM_FRACTION"] = f"{0.7 * options.gpus:.2f}"
-        return remote.options(name=name).remote(str(directory), name, variables, arguments)
+        arguments = str(directory), name, variables, options.of_work(machine)
+        return remote.options(name=name).remote(*arguments)
 
     pending = {submit(name): name for name in names}
     later: list[tuple[float, str]] = []

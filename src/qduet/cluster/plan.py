@@ -9,7 +9,6 @@
     name = "rdq"
     beta = [1e-4, 1e-3, 1e-2]           # each value makes an agent: rdq-beta-0.0001, …
     learning_rate = [1e-4, 2.5e-4]      # two lists make every pair of values
-    # zip = ["beta", "learning_rate"]   # … or go together, first with first
 
     [[tabular]]
     figure = "figure5"                  # one of the paper's; or name, problem and rules of yours
@@ -19,15 +18,15 @@ A wrong plan is an `InputError` of one line, which names the line of the file. N
 jax.
 """
 
+import collections
 import dataclasses
-import itertools
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from qduet.agents import AGENTS, PROTOCOLS, STRIDE, Agent, make_agent
+from qduet.agents import AGENTS, PROTOCOLS, Agent, grid, make_agent
 from qduet.core.errors import InputError, as_setting, unknown_name
 from qduet.core.reading import read_text
 from qduet.env_ids import ENV_IDS, minatar_id
@@ -51,9 +50,6 @@ RULES = (
     *("dueling_q", "soft_rdq", "hard_rdq"),
 )
 """Names of `qduet.paper` and `qduet.tabular`, which need jax."""
-
-SHORT = {"learning_rate": "rate"}
-"""Settings that labels abbreviate."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,21 +118,12 @@ class _Reader:
     """Turns the document into a plan; its errors name the file and the line."""
 
     def __init__(self, path: Path, text: str) -> None:
-        self.path, self.lines = path, text.splitlines()
+        self.path, self.lines = path, _lines(text)
 
     def error(self, message: str, key: str = "", table: str = "", number: int = 0) -> InputError:
         """An error about `key` in the table ``[[table]]`` of this number, or at the top."""
-        heads = [i for i, line in enumerate(self.lines) if line.strip().startswith("[")]
-        mine = [i for i in heads if re.match(rf"\s*\[\[\s*{table}\s*\]\]", self.lines[i])]
-        first = mine[number] if table and number < len(mine) else 0
-        last = min((i for i in heads if i > first), default=len(self.lines))
-        if not table and heads:
-            last = heads[0]
-        named = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=")
-        found = [i for i in range(first, last) if key and named.match(self.lines[i])]
-        line = found[0] if found else first if table and mine else None
-        where = f"{self.path}, line {line + 1}" if line is not None else str(self.path)
-        return InputError(f"{where}: {message}")
+        line = self.lines.get((table, number, key)) or self.lines.get((table, number, ""))
+        return InputError(f"{self.path}{f', line {line}' if line else ''}: {message}")
 
     def unknown(self, kind: str, name: Any, allowed: Iterable[str], *where: Any) -> InputError:
         """An error about a name that is not one of `allowed`."""
@@ -153,20 +140,18 @@ class _Reader:
                 raise self.error(f"{name} are given as tables [[{name}]]", name)
         if not any(entries.values()):
             raise self.error("there is nothing to run: it has neither [[agents]] nor [[tabular]]")
-        tabular = [self.tabular(i, table) for i, table in enumerate(entries["tabular"])]
-        names = [table.get("name", table.get("figure")) for table in tabular]
-        for i, called in enumerate(names):
-            if called in names[:i]:
-                raise self.error(
-                    f"two experiments are called {called}: give one a name", "", "tabular", i
-                )
-        if not entries["agents"]:
-            if document.keys() & {*KEYS}:
-                raise self.error(
-                    "environments, seeds and steps are for [[agents]], and none is there"
-                )
-            return Plan((), (), (), 0, 0, 0, tuple(tabular))
-        return self.training(document, entries["agents"], tuple(tabular))
+        tabular: dict[str, dict[str, Any]] = {}
+        for i, table in enumerate(entries["tabular"]):
+            called = self.check_tabular(table, "tabular", i)
+            if called in tabular:
+                message = f"two experiments are called {called}: give one a name"
+                raise self.error(message, "", "tabular", i)
+            tabular[called] = table
+        if entries["agents"]:
+            return self.training(document, entries["agents"], tuple(tabular.values()))
+        if document.keys() & {*KEYS}:
+            raise self.error("environments, seeds and steps are for [[agents]], and none is there")
+        return Plan((), (), (), 0, 0, 0, tuple(tabular.values()))
 
     def training(self, top: Mapping[str, Any], tables: list, tabular: tuple) -> Plan:
         for key in ("environments", "steps"):
@@ -175,54 +160,48 @@ class _Reader:
         protocol = top.get("protocol", "paper")
         if not isinstance(protocol, str) or protocol not in PROTOCOLS:
             raise self.error(f"protocol must be one of {', '.join(PROTOCOLS)}", "protocol")
-        numbers = {
-            "steps": top["steps"],
-            "evaluate_every": top.get("evaluate_every", min(1_000_000, top["steps"]))
-            if isinstance(top["steps"], int)
-            else 1,
-            "episodes": top.get("episodes", 1_000),
-        }
-        for key, value in numbers.items():
-            if type(value) is not int or value < 1:
-                raise self.error(
-                    f"{key} must be a whole number of at least 1; it is {value!r}", key
-                )
-        if numbers["steps"] % numbers["evaluate_every"]:
+        steps = self.whole("steps", top["steps"])
+        every = self.whole("evaluate_every", top.get("evaluate_every", min(1_000_000, steps)))
+        episodes = self.whole("episodes", top.get("episodes", 1_000))
+        if steps % every:
             raise self.error(
-                f"steps must be a multiple of {numbers['evaluate_every']:,} (evaluate_every: steps "
-                f"between two evaluations); it is {numbers['steps']:,}",
+                f"steps must be a multiple of {every:,} (evaluate_every: steps between two "
+                f"evaluations); it is {steps:,}",
                 "steps",
             )
         try:
             seeds = seeds_of(top.get("seeds", 1))
         except InputError as error:
             raise self.error(str(error), "seeds") from None
+        given = "evaluate_every" if "evaluate_every" in top else "steps"
         agents: dict[str, Agent] = {}
         for i, table in enumerate(tables):
-            for label, agent in self.variants(i, table, protocol):
+            for label, agent in self.variants(table, protocol, "agents", i):
                 if label in agents:
-                    raise self.error(
-                        f"two agents are called {label}: give one a label", "label", "agents", i
-                    )
+                    message = f"two agents are called {label}: give one a label"
+                    raise self.error(message, "label", "agents", i)
                 agents[label] = agent
-                if numbers["evaluate_every"] % agent.sync_every:
-                    written = "evaluate_every" if "evaluate_every" in top else "steps"
-                    same = numbers["evaluate_every"] == numbers["steps"]
+                if every % agent.sync_every:
                     raise self.error(
-                        f"{written if same else 'evaluate_every'} must be a multiple of "
+                        f"{given if every == steps else 'evaluate_every'} must be a multiple of "
                         f"{agent.sync_every:,} (sync_every: steps between two copies to the target "
-                        f"network); it is {numbers['evaluate_every']:,}",
-                        written,
+                        f"network); it is {every:,}",
+                        given,
                     )
         environments = self.environments(top["environments"])
-        return Plan(environments, tuple(agents.items()), seeds, **numbers, tabular=tabular)
+        return Plan(environments, tuple(agents.items()), seeds, steps, every, episodes, tabular)
+
+    def whole(self, key: str, value: Any) -> int:
+        if type(value) is not int or value < 1:
+            raise self.error(f"{key} must be a whole number of at least 1; it is {value!r}", key)
+        return value
 
     def environments(self, given: Any) -> tuple[str, ...]:
         """The full ids; what is neither MinAtar's nor gymnax's is taken to be the user's own."""
         given = [given] if isinstance(given, str) else given
         if not isinstance(given, list) or not given or not all(isinstance(x, str) for x in given):
             raise self.error("environments must be a list of ids", "environments")
-        found = []
+        found: list[str] = []
         for env_id in given:
             full = minatar_id(env_id) or env_id
             if re.match(r"minatar\b|.*-minatar$", full, re.IGNORECASE) and full not in ENV_IDS:
@@ -232,73 +211,55 @@ class _Reader:
             found.append(full)
         return tuple(found)
 
-    def variants(self, i: int, table: dict[str, Any], protocol: str) -> list[tuple[str, Agent]]:
+    def variants(
+        self, table: dict[str, Any], protocol: str, *where: Any
+    ) -> list[tuple[str, Agent]]:
         """One agent for each point of a table's grids."""
-        where = ("agents", i)
         options = dict(table)
-        name, zipped = options.pop("name", None), options.pop("zip", [])
+        name = options.pop("name", None)
         label = options.pop("label", name)
         if not isinstance(name, str) or name not in AGENTS:
             raise self.unknown("agent", name, AGENTS, "name", *where)
         if not isinstance(label, str) or not re.fullmatch(r"[\w.+-]+", label):
-            raise self.error(
-                f"label must be of letters, digits and . _ + -, not {label!r}", "label", *where
-            )
+            message = f"label must be of letters, digits and . _ + -, not {label!r}"
+            raise self.error(message, "label", *where)
         agent = make_agent(name, protocol=protocol)
         known = agent.fields().keys() - {"name", "algorithm"}
         for key, value in options.items():
             if key not in known:
-                raise self.unknown("key", key, {*known, "name", "label", "zip"}, key, *where)
+                raise self.unknown("key", key, {*known, "name", "label"}, key, *where)
             if isinstance(value, list) and type(agent.fields()[key]) not in (int, float):
                 raise self.error(f"{key} is no number: it has one value, not a list", key, *where)
             if value == []:
                 raise self.error(f"{key} has no values: an empty grid has no runs", key, *where)
         grids = {key: value for key, value in options.items() if isinstance(value, list)}
-        fixed = {key: value for key, value in options.items() if key not in grids}
         try:
-            agent = agent.replace(**fixed)
-            return [
-                ("-".join([label, *(f"{SHORT.get(k, k)}-{x:g}" for k, x in point)]), made)
-                for point in self.points(grids, zipped, *where)
-                for made in [agent.replace(**dict(point))]
-            ]
+            agent = agent.replace(**{key: x for key, x in options.items() if key not in grids})
+            grids = {key: [as_setting(float, key, x) for x in grids[key]] for key in grids}
+            for key, values in grids.items():
+                if len(set(values)) < len(values):
+                    raise self.error(f"{key} has a value twice", key, *where)
+            return grid(label, agent, grids)
         except InputError as error:
             if str(error).startswith(str(self.path)):
                 raise
             key = next((key for key in options if str(error).startswith(f"{key} ")), "name")
             raise self.error(str(error), key, *where) from None
 
-    def points(self, grids: dict[str, list], zipped: Any, *where: Any) -> list[tuple[tuple, ...]]:
-        """The points of the grids: all pairs of values, but zipped lists go together."""
-        if not isinstance(zipped, list) or not all(x in [*grids] for x in zipped):
-            raise self.error("zip must be a list of keys that have lists", "zip", *where)
-        lengths = {len(grids[key]) for key in zipped}
-        if len(lengths) > 1:
-            raise self.error("zip needs lists of equal length", "zip", *where)
-        for key, values in grids.items():
-            values[:] = [as_setting(float, key, value) for value in values]
-            if len(set(values)) < len(values) and key not in zipped:
-                raise self.error(f"{key} has a value twice", key, *where)
-        axes = [[[(key, x)] for x in grids[key]] for key in grids if key not in zipped]
-        if zipped:
-            rows = zip(*(grids[key] for key in zipped), strict=True)
-            axes.insert(0, [list(zip(zipped, row, strict=True)) for row in rows])
-        return [tuple(itertools.chain(*point)) for point in itertools.product(*axes)]
-
-    def tabular(self, i: int, table: dict[str, Any]) -> dict[str, Any]:
-        """The settings of an experiment, of the right types; what they mean is checked later."""
-        where = ("tabular", i)
+    def check_tabular(self, table: dict[str, Any], *where: Any) -> str:
+        """An experiment's name, if its settings are of the right types."""
         for key, value in table.items():
             if key not in TABULAR_KEYS:
                 raise self.unknown("key", key, TABULAR_KEYS, key, *where)
             kind = TABULAR_KEYS[key]
-            if kind is list and (not isinstance(value, list) or not value):
-                raise self.error(f"{key} must be a list with something in it", key, *where)
-            if kind is not list:
-                try:
-                    as_setting(kind, key, value)
-                except InputError as error:
-                    raise self.error(str(error), key, *where) from None
+            if kind is list:
+                if not isinstance(value, list) or not value:
+                    raise self.error(f"{key} must be a list with something in it", key, *where)
+                continue
+            try:
+                as_setting(kind, key, value)
+            except InputError as error:
+                raise self.error(str(error), key, *where) from None
         if table.get("figure") not in (None, *FIGURES):
             raise self.error(f"figure must be one of {', '.join(FIGURES)}", "figure", *where)
         if "figure" not in table and not {"name", "problem", "rules"} <= table.keys():
@@ -313,19 +274,24 @@ class _Reader:
         if not all(type(x) in (int, float) and 0 < x < 1e9 for x in table.get("step_sizes", [])):
             raise self.error("step_sizes must be positive numbers", "step_sizes", *where)
         for rule in table.get("rules", []):
-            name = rule.get("rule") if isinstance(rule, dict) else rule
-            beta = rule.get("beta", 1.0) if isinstance(rule, dict) else 1.0
-            extra = isinstance(rule, dict) and rule.keys() - {"rule", "beta"}
-            if name not in [*RULES] or extra or type(beta) not in (int, float):
-                raise self.error(
-                    f"unknown rule {rule!r}: allowed: {', '.join(RULES)}, and "
-                    '{rule = "soft_rdq", beta = …}',
-                    "rules",
-                    *where,
-                )
-        return table
+            spec = rule if isinstance(rule, dict) else {"rule": rule}
+            number = type(spec.get("beta", 1.0)) in (int, float)
+            if not (spec.get("rule") in RULES and spec.keys() <= {"rule", "beta"} and number):
+                allowed = f'{", ".join(RULES)}, and {{rule = "soft_rdq", beta = …}}'
+                raise self.error(f"unknown rule {rule!r}: allowed: {allowed}", "rules", *where)
+        return str(table.get("name", table.get("figure")))
 
 
-def iterations(steps: int, agent: Agent) -> int:
-    """Updates of a run."""
-    return max(0, steps - agent.learn_from) // STRIDE
+def _lines(text: str) -> dict[tuple[str, int, str], int]:
+    """On which line each key stands: {(table, its number, key): line}; key "" is a table's head."""
+    found: dict[tuple[str, int, str], int] = {}
+    numbers: collections.Counter[str] = collections.Counter()
+    table = "", 0
+    for i, line in enumerate(text.splitlines(), 1):
+        if head := re.match(r"\s*\[+\s*([\w.-]+)\s*\]", line):
+            table = head[1], numbers[head[1]]
+            numbers[head[1]] += 1
+            found[*table, ""] = i
+        elif key := re.match(r"\s*[\"']?([\w-]+)[\"']?\s*=", line):
+            found.setdefault((*table, key[1]), i)
+    return found

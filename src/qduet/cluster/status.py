@@ -16,7 +16,7 @@ from qduet.cluster import cutting
 from qduet.cluster.cutting import Task
 from qduet.core.errors import InputError
 from qduet.core.files import write_json
-from qduet.core.reading import MissingError, read_json
+from qduet.core.reading import read_json
 from qduet.results.runs import EVALUATIONS
 
 FOLDER = "status"
@@ -126,9 +126,7 @@ def _job(directory: Path, task: Task) -> JobStatus:
         note = read_json(directory / FOLDER / f"{task.name}.json")
         state, at = str(note["state"]), float(note["at"])
         _ = [float(note.get(key, 0)) for key in ("step", "share", "frames_per_second")]
-    except MissingError:
-        return JobStatus(task, "waiting", {})
-    except (InputError, ValueError, KeyError, TypeError):  # half of it is on this machine yet
+    except (InputError, ValueError, KeyError, TypeError):  # none, or half of it is here yet
         return JobStatus(task, "waiting", {})
     if state == "running" and time.time() - at > SILENT:
         state = "waiting"

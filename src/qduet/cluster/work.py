@@ -5,19 +5,19 @@
 
 A job that cannot be run (settings that do not fit, no memory, a full disk) has *failed*, with the
 reason in one line; started again, it goes on from its last checkpoint. The engines call `work` in
-processes of their own: ``python -m qduet.cluster.work DIR NAME``, or a task of Ray's.
+processes of their own: ``python -m qduet.cluster.work DIR NAME OPTIONS``, or a task of Ray's.
 """
 
-import argparse
 import contextlib
 import dataclasses
 import importlib
+import json
 import os
 import signal
 import socket
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -41,23 +41,19 @@ class UnfitError(InputError):
     """The machine cannot do any job of the sweep."""
 
 
-def work(
-    directory: Path,
-    name: str,
-    *,
-    device: str = "auto",
-    checkpoint_minutes: float = 5.0,
-    commit: str | None = None,
-) -> Outcome:
-    """Does one job of the sweep in `directory`, or what is left of it."""
+def work(directory: Path, name: str, **options: Any) -> Outcome:
+    """Does one job of the sweep in `directory`, or what is left of it.
+
+    `options` are ``device``, ``checkpoint_minutes`` and ``commit``, as `train` takes them.
+    """
     with Status(directory, name) as status:
-        outcome = _attempt(directory, name, status, device, checkpoint_minutes, commit)
+        outcome = _attempt(directory, name, status, options)
     if outcome.state not in ("busy", "unfit"):
         status.write(outcome.state, reason=outcome.reason)
     return outcome
 
 
-def _attempt(directory: Path, name: str, status: Status, *options: Any) -> Outcome:
+def _attempt(directory: Path, name: str, status: Status, options: dict[str, Any]) -> Outcome:
     try:
         sweep = cutting.load(directory)
         if sweep is None:
@@ -65,14 +61,16 @@ def _attempt(directory: Path, name: str, status: Status, *options: Any) -> Outco
                 f"{socket.gethostname()} does not see {directory / cutting.FILE}: --out must be on "
                 "a file system that all nodes share"
             )
-        task = {task.name: task for task in sweep.tasks}.get(name)
-        if task is None:
-            raise InputError(f"{directory} has no job {name}")
         if problem := cutting.version_problem(sweep.versions):
             raise UnfitError(problem)
         for module in sweep.modules:
             importlib.import_module(module)
-        return (_train if task.trains else _tabulate)(task, directory / name, status, *options)
+        task = {task.name: task for task in sweep.tasks}.get(name)
+        if task is None:
+            raise InputError(f"{directory} has no job {name}")
+        if task.trains:
+            return _train(task, directory / name, status, options)
+        return _tabulate(task, directory / name, status)
     except BusyError:
         return Outcome("busy")
     except UnfitError as error:
@@ -86,24 +84,12 @@ def _attempt(directory: Path, name: str, status: Status, *options: Any) -> Outco
         return Outcome("failed", " ".join(f"{type(error).__name__}: {error}".split())[:300])
 
 
-def _train(
-    task: Task, directory: Path, status: Status, device: str, minutes: float, commit: str | None
-) -> Outcome:
-    job = job_of(task)
-
+def _train(task: Task, directory: Path, status: Status, options: dict[str, Any]) -> Outcome:
     def on_progress(progress: Progress) -> None:
         rate = progress.frames_per_second
         status.tell(doing=progress.doing, step=progress.step, frames_per_second=rate)
 
-    result = train(
-        job,
-        directory,
-        device=device,
-        checkpoint_minutes=minutes,
-        commit=commit,
-        raise_signals=False,
-        on_progress=on_progress,
-    )
+    result = train(job_of(task), directory, raise_signals=False, on_progress=on_progress, **options)
     status.tell(step=result.step, elapsed=result.elapsed)
     return Outcome("finished" if result.finished else "stopped")
 
@@ -114,9 +100,7 @@ def job_of(task: Task) -> Job:
     return Job(task.settings["env"], task.agents(), **known)  # type: ignore[arg-type]
 
 
-def _tabulate(
-    task: Task, directory: Path, status: Status, device: str, minutes: float, commit: str | None
-) -> Outcome:
+def _tabulate(task: Task, directory: Path, status: Status) -> Outcome:
     experiment = experiment_of(task.settings)
     done = 0
 
@@ -146,7 +130,7 @@ def experiment_of(settings: dict[str, Any]) -> TabularExperiment:
     return dataclasses.replace(FIGURES[figure], **given, figure=name or figure)
 
 
-def check(tasks: Sequence[Task]) -> None:
+def check(tasks: Iterable[Task]) -> None:
     """`InputError` if one of the jobs cannot be: nothing is written for it."""
     for task in tasks:
         _ = job_of(task) if task.trains else experiment_of(task.settings)
@@ -165,28 +149,14 @@ def end_with(parent: int) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """``python -m qduet.cluster.work DIR NAME``: one job; the exit code is of `CODES`."""
-    parser = argparse.ArgumentParser(prog="python -m qduet.cluster.work", description=__doc__)
-    parser.add_argument("directory", type=Path)
-    parser.add_argument("name")
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--checkpoint-minutes", type=float, default=5.0)
-    parser.add_argument("--commit")
-    parser.add_argument("--parent", type=int, help="the process that this one ends with")
-    args = parser.parse_args(argv)
-    if args.parent is not None:
-        end_with(args.parent)
-    outcome = work(
-        args.directory,
-        args.name,
-        device=args.device,
-        checkpoint_minutes=args.checkpoint_minutes,
-        commit=args.commit,
-    )
+def main(directory: str, name: str, options: str) -> int:
+    """One job; `options` are those of `work` as JSON, with the process that this one ends with."""
+    given = json.loads(options)
+    end_with(given.pop("parent"))
+    outcome = work(Path(directory), name, **given)
     print(outcome.state, outcome.reason, file=sys.stderr, flush=True)
     return CODES[outcome.state]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

@@ -76,18 +76,12 @@ def opened(path: Path, most: int) -> Iterator[tuple[BinaryIO, int]]:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
-    """The content of a file of at most `most` bytes."""
-    with opened(path, most) as (file, size):
+def read_text(path: Path) -> str:
+    """The text of a file in UTF-8, line ends as they are."""
+    with opened(path, MOST_BYTES) as (file, size):
         content = file.read(size + 1)  # some files of the kernel do not tell their size
     if len(content) != size:
         raise InputError(f"{path} changes while it is read; try again when it does not")
-    return content
-
-
-def read_text(path: Path) -> str:
-    """The text of a file in UTF-8, line ends as they are."""
-    content = read_bytes(path)
     with as_input_error(path):
         return content.decode()
 

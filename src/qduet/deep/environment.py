@@ -57,7 +57,7 @@ class Environment(NamedTuple):
     truncates: bool = False
     """Whether `step` tells `truncated`."""
     board: bool = False
-    """Whether `encode` gives the packed bits of a board of 10 × 10 (`qduet.minatar.packing`)."""
+    """Whether `encode` gives the packed bits of a board of 10 × 10 (`qduet.minatar.bitboard`)."""
 
 
 def auto_reset(env: Environment) -> Environment:

@@ -15,9 +15,9 @@ from qduet.core.digests import describe
 from qduet.core.errors import InputError
 from qduet.deep import gymnax
 from qduet.deep.environment import Environment, State, Step, auto_reset
+from qduet.minatar import bitboard, registry
 from qduet.minatar import environment as minatar_environment
-from qduet.minatar import packing, registry, validation
-from qduet.minatar.packing import SIZE
+from qduet.minatar.bitboard import SIZE
 from qduet.minatar.registry import game_of
 from qduet.minatar.wrappers import separate_draws
 
@@ -73,7 +73,7 @@ def _of_board(game: minatar_environment.Environment) -> Environment:
         reset=game.reset,
         step=step,
         encode=game.pack,
-        decode=lambda packed: packing.unpack(packed, game.num_channels),
+        decode=lambda packed: bitboard.unpack(packed, game.num_channels),
         reward_dtype=game.reward_dtype,
         board=True,
     )
@@ -127,14 +127,14 @@ def check(env_id: str, env: Environment) -> None:
         raise InputError(
             f"{env_id}: reward_dtype must be int8 or float32; it is {env.reward_dtype}"
         )
-    state, result = validation.check_functions(env_id, env, Step)
+    state, result = registry.check_functions(env_id, env, Step)
     if (result.truncated is not None) != env.truncates:
         raise InputError(
             f"{env_id}: truncates is {env.truncates}, and step gives truncated as "
             f"{describe(result.truncated)}: set truncates=True and give bool[], or False and None"
         )
     encoded = jax.eval_shape(env.encode, state)
-    validation.check_dtypes(env_id, "encode", encoded)
+    registry.check_dtypes(env_id, "encode", encoded)
     required = {
         "step must give a reward of": (result.reward, "float32[]"),
         "step must give terminated as": (result.terminated, "bool[]"),
@@ -148,6 +148,6 @@ def check(env_id: str, env: Environment) -> None:
         channels = env.observation.shape[-1]
         required |= {
             "a board's observation must be": (env.observation, f"bool[{SIZE}, {SIZE}, {channels}]"),
-            "a board's encode must give": (encoded, f"uint8[{packing.packed_size(channels)}]"),
+            "a board's encode must give": (encoded, f"uint8[{bitboard.packed_size(channels)}]"),
         }
-    validation.check_shapes(env_id, required)
+    registry.check_shapes(env_id, required)

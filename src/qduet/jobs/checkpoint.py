@@ -62,10 +62,8 @@ def save(directory: Path, job: Job, state: State, keep: bool = True) -> None:
     """Writes (or replaces) the checkpoint of a directory; `keep`: also once the job is finished."""
     arrays = tensors.flatten({"runs": state.runs, "sums": state.sums})
     stored = json.dumps({name: getattr(state, name) for name in _NO_ARRAYS})
-    options = {"threads": machine.threads(), "keep": keep}
-    texts = {name: json.dumps(value) for name, value in options.items()}
-    metadata = {**_identity(job), **texts, "state": stored}
-    tensors.write(path_of(directory), arrays, metadata)
+    here = {"threads": str(machine.threads()), "keep": json.dumps(keep)}
+    tensors.write(path_of(directory), arrays, {**_identity(job), **here, "state": stored})
 
 
 def remove(directory: Path, *, unless_kept: bool = False) -> None:
@@ -76,7 +74,7 @@ def remove(directory: Path, *, unless_kept: bool = False) -> None:
             metadata = tensors.read(path, path.stat().st_size)[1]  # of any size: it is ours
         except InputError:
             return
-        if metadata.get("keep", "true") != "false":  # older files do not tell
+        if metadata.get("keep") != "false":
             return
     path.unlink(missing_ok=True)
     with contextlib.suppress(OSError):  # there may be something else in it
@@ -89,7 +87,7 @@ def load(directory: Path, job: Job, program: Program) -> State:
     sizes = (x.size * x.dtype.itemsize for x in jax.tree.leaves(program.shapes))
     arrays, metadata = tensors.read(path, tensors.MOST_HEADER + sum(sizes))
     with as_input_error(path, tensors.REMEDY):
-        threads = metadata.get("threads", str(machine.threads()))  # older files do not tell
+        threads = metadata["threads"]
         if versions()["device"] == "cpu" and threads != str(machine.threads()):
             raise InputError(
                 f"{path} was made with {threads} CPU threads, and here are {machine.threads()}, "

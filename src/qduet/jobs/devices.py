@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import jax
-import numpy as np
 
 from qduet.core.errors import InputError, out_of_memory, unknown_name
 from qduet.jobs.program import Program
@@ -142,13 +141,11 @@ def _too_large(num_runs: int, each: int, room: int | None) -> InputError:
     what = f"{num_runs} runs of about {each / 2**20:.0f} MiB each do not fit into memory"
     if room is None:
         return InputError(f"{what}; use fewer seeds")
-    fits = min(num_runs - 1, int(np.floor(0.8 * room / each)))
-    if fits < 1:
-        return InputError(
-            f"{what} ({room / 2**30:.1f} GiB), and no smaller number would; free some, or use "
-            "fewer episodes or another device"
-        )
-    return InputError(
-        f"{what} ({room / 2**30:.1f} GiB): about {fits} would; use fewer seeds or agents at once "
-        "(a seed gives the same run in any job)"
+    fits = min(num_runs - 1, int(0.8 * room / each))
+    remedy = (
+        f": about {fits} would; use fewer seeds or agents at once (a seed gives the same run in "
+        "any job)"
     )
+    if fits < 1:
+        remedy = ", and no smaller number would; free some, or use fewer episodes or another device"
+    return InputError(f"{what} ({room / 2**30:.1f} GiB){remedy}")

@@ -94,10 +94,6 @@ class Job:
         """All runs, in their order."""
         return tuple(Member(*agent, seed) for agent in self.agents for seed in self.seeds)
 
-    def is_evaluation(self, step: int) -> bool:
-        """Whether there is an evaluation at `step`."""
-        return step % self.evaluate_every == 0
-
     def config(self, provenance: Any) -> dict[str, Any]:
         """The content of ``config.json``, with fingerprints of what is not built in."""
         fingerprint = fingerprint_of(self.env_id)

@@ -8,9 +8,8 @@ card (.json), which says how it was trained and how it plays; and ``recordings/`
 ``tools/pretrained.py`` makes weights and cards from a directory of ``qduet train``.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from qduet.agents import AGENTS
 from qduet.core import shipped
@@ -55,22 +54,17 @@ def everything() -> list[Shipped]:
 def _from_card(path: Path) -> Shipped:
     card = read_json(path)
     with as_input_error(path, _REMEDY):
-        score = float(card["evaluation"]["return_mean"])
-        file = path.with_name(card["weights"])
-        return _shipped("weights", card, card["steps"], score, file)
+        env, label, seed, steps = (card[name] for name in ("env", "label", "seed", "steps"))
+        score, file = float(card["evaluation"]["return_mean"]), path.with_name(card["weights"])
+        return Shipped("weights", env, label, seed, steps, score, file)
 
 
 def _recorded(path: Path) -> Shipped:
     document = read_json(path)
     with as_input_error(path, _REMEDY):
-        found = _shipped("recording", document, document["step"], document["score"], path)
-        return found._replace(ended=document["ended"])
-
-
-def _shipped(
-    kind: str, document: Mapping[str, Any], steps: int, score: float, path: Path
-) -> Shipped:
-    return Shipped(kind, document["env"], document["label"], document["seed"], steps, score, path)
+        env, label, seed, steps = (document[name] for name in ("env", "label", "seed", "step"))
+        score, ended = document["score"], document["ended"]
+        return Shipped("recording", env, label, seed, steps, score, path, ended)
 
 
 def find(label: str, env: str) -> Shipped:

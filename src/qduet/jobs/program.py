@@ -11,8 +11,8 @@ on how the work was cut into calls.
 """
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -45,35 +45,6 @@ Runs = tuple[Run, ...]
 """The state of a job: one `Run` with arrays ``[runs, ...]`` for each group."""
 
 
-class Program(NamedTuple):
-    """The compiled programs of a job; `step` counts from 0 and is the same for all runs."""
-
-    devices: int
-    """Devices in use."""
-    shapes: Runs
-    """Shapes and types of the state."""
-    copies: int
-    """Copies of the state in memory while a program runs."""
-    start: Callable[[], Runs]
-    """The runs at step 0."""
-    warm_up: Callable[[Runs], Runs]
-    """The steps before the first update."""
-    advance: Callable[[Runs, int, int], tuple[Runs, Losses]]
-    """runs, step, count -> the runs after `count` blocks, and losses ``[MAX_BLOCKS, runs]``
-
-    The losses are means over each block, in the order of the job's members, NumPy; beyond `count`
-    they are 0.
-    """
-    weights_to_evaluate: Callable[[Runs, int], tuple[Any, ...]]
-    """runs, step -> each group's weights to evaluate at `step`; at step 0, the first ones"""
-    evaluate: Callable[[tuple[Any, ...], int, Callable[[], None]], dict[str, np.ndarray]]
-    """weights, step, check -> the columns of an evaluation, each ``[runs]``; `check` may raise"""
-    to_devices: Callable[[Runs], Runs]
-    """The state of a checkpoint (NumPy arrays, keys as words) -> the same state on the devices"""
-    members: tuple[tuple[int, ...], ...]
-    """The numbers of each group's runs among the job's members."""
-
-
 def groups(members: Sequence[Member]) -> tuple[tuple[int, ...], ...]:
     """The numbers of the runs that share programs, group by group, in the order of `members`."""
     found: dict[Any, list[int]] = {}
@@ -82,45 +53,65 @@ def groups(members: Sequence[Member]) -> tuple[tuple[int, ...], ...]:
     return tuple(map(tuple, found.values()))
 
 
-def build(job: Job, devices: Sequence[jax.Device] | None = None) -> Program:
-    """The programs of a job's runs; each is compiled when it is first called."""
-    if jax.config.jax_enable_x64:  # type: ignore[attr-defined]
-        raise InputError("training is in float32: leave jax_enable_x64 (JAX_ENABLE_X64) unset")
-    numbers = groups(job.members)
-    parts = [
-        _Group(job, [job.members[i] for i in group], devices or jax.local_devices())
-        for group in numbers
-    ]
-    order = np.argsort(np.concatenate(numbers))
-    merged = lambda arrays: np.concatenate([np.asarray(x) for x in arrays], axis=-1)[..., order]
-    each = lambda method, *args: tuple(map(method, parts, *args))
+class Program:
+    """The compiled programs of a job; `step` counts from 0 and is the same for all runs."""
 
-    def advance(runs: Runs, step: int, count: int) -> tuple[Runs, Losses]:
-        done = [part.advance(own, step, count) for part, own in zip(parts, runs, strict=True)]
-        states, losses = zip(*done, strict=True)
-        by_name: Any = map(merged, zip(*losses, strict=True))
+    def __init__(self, job: Job, devices: Sequence[jax.Device] | None = None) -> None:
+        """Nothing is compiled yet: each program is when it is first called."""
+        if jax.config.jax_enable_x64:  # type: ignore[attr-defined]
+            raise InputError("training is in float32: leave jax_enable_x64 (JAX_ENABLE_X64) unset")
+        self.members = groups(job.members)
+        """The numbers of each group's runs among the job's members."""
+        self._groups = [
+            _Group(job, [job.members[i] for i in group], devices or jax.local_devices())
+            for group in self.members
+        ]
+        self._order = np.argsort(np.concatenate(self.members))
+        self.devices = max(group.devices for group in self._groups)
+        """Devices in use."""
+        self.shapes: Runs = tuple(group.shapes for group in self._groups)
+        """Shapes and types of the state."""
+        self.copies = 2 if self._groups[0].setting.on_cpu else 1
+        """Copies of the state in memory while a program runs."""
+
+    def start(self) -> Runs:
+        """The runs at step 0."""
+        return tuple(group.start() for group in self._groups)
+
+    def warm_up(self, runs: Runs) -> Runs:
+        """The steps before the first update."""
+        return self._each(_Group.warm_up, runs)
+
+    def advance(self, runs: Runs, step: int, count: int) -> tuple[Runs, Losses]:
+        """The runs after `count` blocks, and losses ``[MAX_BLOCKS, runs]``.
+
+        The losses are means over each block, NumPy; beyond `count` they are 0.
+        """
+        states, losses = zip(*self._each(_Group.advance, runs, step, count), strict=True)
+        by_name: Any = map(self._merged, zip(*losses, strict=True))
         return states, Losses(*by_name)
 
-    def evaluate(
-        params: tuple[Any, ...], step: int, check: Callable[[], None]
-    ) -> dict[str, np.ndarray]:
-        columns = [part.evaluate(own, step, check) for part, own in zip(parts, params, strict=True)]
-        return {name: merged([column[name] for column in columns]) for name in columns[0]}
+    def weights_to_evaluate(self, runs: Runs, step: int) -> tuple[Any, ...]:
+        """Each group's weights to evaluate at `step`; at step 0, the first ones."""
+        return self._each(_Group.weights_to_evaluate, runs, step)
 
-    return Program(
-        devices=max(part.devices for part in parts),
-        shapes=each(lambda part: part.shapes),
-        copies=2 if parts[0].setting.on_cpu else 1,
-        start=lambda: each(_Group.start),
-        warm_up=lambda runs: each(_Group.warm_up, runs),
-        advance=advance,
-        weights_to_evaluate=lambda runs, step: each(
-            lambda part, own: part.weights_to_evaluate(own, step), runs
-        ),
-        evaluate=evaluate,
-        to_devices=lambda runs: each(_Group.to_devices, runs),
-        members=numbers,
-    )
+    def evaluate(
+        self, params: tuple[Any, ...], step: int, check: Callable[[], None]
+    ) -> dict[str, np.ndarray]:
+        """The columns of an evaluation, each ``[runs]``; `check` may raise."""
+        columns = self._each(_Group.evaluate, params, step, check)
+        return {name: self._merged([column[name] for column in columns]) for name in columns[0]}
+
+    def to_devices(self, state: Runs) -> Runs:
+        """The state of a checkpoint (NumPy arrays, keys as words) on the devices."""
+        return self._each(_Group.to_devices, state)
+
+    def _each(self, method: Callable[..., Any], parts: tuple[Any, ...], *args: Any) -> tuple:
+        return tuple(method(*pair, *args) for pair in zip(self._groups, parts, strict=True))
+
+    def _merged(self, arrays: Iterable[Any]) -> np.ndarray:
+        """What the groups have for their runs, ``[..., runs]``, in the order of the members."""
+        return np.concatenate([np.asarray(x) for x in arrays], axis=-1)[..., self._order]
 
 
 class _Group:

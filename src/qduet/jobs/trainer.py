@@ -32,7 +32,7 @@ from qduet.core.provenance import provenance
 from qduet.jobs import checkpoint, devices, resuming, weights
 from qduet.jobs.checkpoint import State
 from qduet.jobs.job import Job
-from qduet.jobs.program import MAX_BLOCKS, Program, build
+from qduet.jobs.program import MAX_BLOCKS, Program
 from qduet.jobs.stopping import Stop, Stopped
 from qduet.jobs.weights import Weights
 from qduet.results import runs
@@ -110,7 +110,7 @@ def train(
     directory = Path(directory)
     chosen = devices.choose(device)
     devices.keep_compiled()
-    program = build(job, chosen)
+    program = Program(job, chosen)
     here = provenance()
     commit = commit or here["commit"]
     origin = {**here, "commit": commit, "devices": program.devices, "threads": machine.threads()}
@@ -132,10 +132,8 @@ def train(
             state = State(program.start(), 0, np.zeros((3, len(job.members))))
             config = found.config
         before = state.step, len(state.rows)
-        seconds = 60 * checkpoint_minutes
-        keep = keep_checkpoint
-        loop = _Loop(job, program, directory, config, state, stop, seconds, keep, on_progress)
-        finished = loop.run()
+        options = 60 * checkpoint_minutes, keep_checkpoint, on_progress
+        finished = _Loop(job, program, directory, config, state, stop, *options).run()
         if finished and not keep_checkpoint:
             checkpoint.remove(directory)
     if raise_signals and isinstance(stop.reason, signal.Signals):
@@ -189,7 +187,7 @@ class _Loop:
         if state.rows and (state.step < job.steps or not self._evaluated()):
             self._write_results()  # a kill may have left other rows than those of the checkpoint
         while not self._stopping():
-            if job.is_evaluation(state.step) and not self._evaluated():
+            if state.step % job.evaluate_every == 0 and not self._evaluated():
                 try:
                     self._evaluate()
                 except Stopped:

@@ -14,9 +14,8 @@ Where things are:
 
     asterix, breakout, freeway, seaquest, space_invaders     the rules, one module a game
     environment, wrappers      what an environment is; auto-reset and sticky actions around a game
-    registry, validation       environments by name; what `register` checks
+    registry                   environments by name, and those that you register
     bitboard, random_words     to write a game with: boards of bits, chances from random words
-    packing                    observations in 100 bits a channel
     gym                        `import qduet.minatar.gym` registers qduet/Breakout-v1 in Gymnasium
     gymnax                     `qduet.minatar.gymnax.make("Breakout-MinAtar")` in gymnax's place
     render, animation          a picture of an observation, a GIF file of play
@@ -27,6 +26,7 @@ The rules were written down as facts and implemented from them. `tests/parity` c
 with the original package, which is an oracle and never a source.
 """
 
+from qduet.minatar.bitboard import unpack
 from qduet.minatar.environment import (
     ACTION_NAMES,
     DOWN,
@@ -38,7 +38,6 @@ from qduet.minatar.environment import (
     Environment,
     StepResult,
 )
-from qduet.minatar.packing import unpack
 from qduet.minatar.registry import ENV_IDS, GAMES, canonical_id, game_of, make, register
 
 __all__ = [

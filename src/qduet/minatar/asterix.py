@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from qduet.minatar import random_words
-from qduet.minatar.bitboard import cell_if, middle_rows, one_cell
+from qduet.minatar.bitboard import SIZE, cell_if, middle_rows, one_cell
 from qduet.minatar.environment import (
     ALL_ACTIONS,
     DOWN,
@@ -26,7 +26,6 @@ from qduet.minatar.environment import (
     Environment,
     StepResult,
 )
-from qduet.minatar.packing import SIZE
 
 CHANNELS = ("player", "enemy", "trail", "gold")
 MINIMAL_ACTIONS = (NOOP, LEFT, UP, RIGHT, DOWN)

@@ -12,9 +12,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from qduet.minatar.bitboard import FULL_ROW, one_cell, one_row
+from qduet.minatar.bitboard import FULL_ROW, SIZE, one_cell, one_row
 from qduet.minatar.environment import ALL_ACTIONS, LEFT, NOOP, RIGHT, Environment, StepResult
-from qduet.minatar.packing import SIZE
 
 CHANNELS = ("paddle", "ball", "trail", "brick")
 MINIMAL_ACTIONS = (NOOP, LEFT, RIGHT)

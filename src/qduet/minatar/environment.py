@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from qduet.minatar import packing
+from qduet.minatar import bitboard
 
 ACTION_NAMES = ("noop", "left", "up", "right", "down", "fire")
 """The full action set; an environment's `actions` are indices into it."""
@@ -87,12 +87,12 @@ class Environment(NamedTuple):
     @property
     def packed_size(self) -> int:
         """Bytes of a packed observation."""
-        return packing.packed_size(self.num_channels)
+        return bitboard.packed_size(self.num_channels)
 
     def observe(self, state: State) -> jax.Array:
         """The observation, bool[10, 10, num_channels], as the original gives it."""
-        return packing.dense(self.rows(state))
+        return bitboard.dense(self.rows(state))
 
     def pack(self, state: State) -> jax.Array:
         """The observation in 100 bits a channel, uint8[packed_size]; `unpack` undoes it."""
-        return packing.pack(self.rows(state))
+        return bitboard.pack(self.rows(state))

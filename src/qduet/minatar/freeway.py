@@ -14,9 +14,8 @@ import jax.numpy as jnp
 
 from qduet.core.xla import computed_once
 from qduet.minatar import random_words
-from qduet.minatar.bitboard import cell, middle_rows, one_cell
+from qduet.minatar.bitboard import SIZE, cell, middle_rows, one_cell
 from qduet.minatar.environment import ALL_ACTIONS, DOWN, NOOP, UP, Environment, StepResult
-from qduet.minatar.packing import SIZE
 
 CHANNELS = ("chicken", "car", "speed1", "speed2", "speed3", "speed4", "speed5")
 MINIMAL_ACTIONS = (NOOP, UP, DOWN)

@@ -29,8 +29,8 @@ except ImportError as error:
 
 from qduet.core.errors import InputError, unknown_name
 from qduet.minatar import render, seeded_game, wrappers
+from qduet.minatar.bitboard import SIZE
 from qduet.minatar.environment import Environment
-from qduet.minatar.packing import SIZE
 from qduet.minatar.registry import ENV_IDS, make
 from qduet.minatar.seeded_game import SeededGame
 

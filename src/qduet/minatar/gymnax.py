@@ -33,8 +33,8 @@ except (ImportError, AttributeError) as error:
     raise ImportError(f"qduet.minatar.gymnax {needs} ({error})") from None
 
 from qduet.minatar import registry
+from qduet.minatar.bitboard import SIZE
 from qduet.minatar.environment import Environment
-from qduet.minatar.packing import SIZE
 from qduet.minatar.wrappers import StickyState
 
 __all__ = ["EnvParams", "EnvState", "MinAtar", "make"]

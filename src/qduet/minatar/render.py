@@ -99,15 +99,9 @@ def _marks(channels: Sequence[str], width: int, palette: str, colour: bool) -> l
     return [f"\x1b[48;2;{r};{g};{b}m{' ' * width}{RESET}" for r, g, b in table]
 
 
-def ansi(
-    observation: np.ndarray,
-    channels: Sequence[str],
-    *,
-    palette: str = "original",
-    colour: bool = True,
-) -> str:
+def ansi(observation: np.ndarray, channels: Sequence[str], *, colour: bool = True) -> str:
     """Ten lines for a terminal, the picture on the left and the legend on the right."""
-    rows = board(observation, channels, palette=palette, colour=colour)
-    names = legend(channels, palette=palette, colour=colour)
+    rows = board(observation, channels, colour=colour)
+    names = legend(channels, colour=colour)
     names += [""] * (len(rows) - len(names))
     return "\n".join(f"{row}  {name}".rstrip() for row, name in zip(rows, names, strict=True))

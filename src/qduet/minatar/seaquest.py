@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from qduet.core.xla import computed_once
 from qduet.minatar import random_words
 from qduet.minatar import seaquest_slots as slots
-from qduet.minatar.bitboard import FULL_ROW, cell
+from qduet.minatar.bitboard import FULL_ROW, SIZE, cell
 from qduet.minatar.environment import (
     ALL_ACTIONS,
     DOWN,
@@ -31,7 +31,6 @@ from qduet.minatar.environment import (
     Environment,
     StepResult,
 )
-from qduet.minatar.packing import SIZE
 from qduet.minatar.seaquest_state import (
     CHANNELS,
     DIVER_CAPACITY,

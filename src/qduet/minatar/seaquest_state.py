@@ -9,8 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from qduet.minatar import seaquest_slots as slots
-from qduet.minatar.bitboard import FULL_ROW, middle_rows, one_cell, one_row
-from qduet.minatar.packing import SIZE
+from qduet.minatar.bitboard import FULL_ROW, SIZE, middle_rows, one_cell, one_row
 
 CHANNELS = (
     "sub_front",

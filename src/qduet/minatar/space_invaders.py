@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from qduet.minatar.bitboard import (
+    SIZE,
     cell,
     count_cells,
     highest,
@@ -25,7 +26,6 @@ from qduet.minatar.bitboard import (
     shift_up,
 )
 from qduet.minatar.environment import ALL_ACTIONS, FIRE, LEFT, NOOP, RIGHT, Environment, StepResult
-from qduet.minatar.packing import SIZE
 
 CHANNELS = ("cannon", "alien", "alien_left", "alien_right", "friendly_bullet", "enemy_bullet")
 MINIMAL_ACTIONS = (NOOP, LEFT, RIGHT, FIRE)

@@ -45,6 +45,20 @@ def _check(runs: Runs, protocol: str) -> None:
     check_complete(runs)
 
 
+def is_figure6(runs: Sequence[Runs]) -> bool:
+    """Whether these runs are the paper's experiment: its settings, length, seeds and agents."""
+    try:
+        return all(
+            not any(_problems_of_settings(directory, PROTOCOL))
+            and directory.config["steps"] == published.STEPS
+            and len(directory.config["seeds"]) >= published.SEEDS
+            and set(published.AGENTS) <= set(directory.agents)
+            for directory in runs
+        )
+    except KeyError:
+        return False
+
+
 def check_complete(runs: Runs) -> None:
     """Raises unless every evaluation is there once, and no run is a copy of another."""
     _raise_first(runs, itertools.chain(_problems_of_rows(runs), _copies(runs)))

@@ -38,18 +38,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtrc  # 1 − the χ² distribution function
 
+from qduet import stats
 from qduet.results import published
 from qduet.results.by_game import area
 from qduet.results.runs import Runs, Scores
-from qduet.stats import (
-    Interval,
-    equivalence,
-    holm,
-    mean_interval,
-    welch_difference,
-    welch_interval,
-    welch_test,
-)
 
 MARGIN = 1.0
 """In published standard deviations over seeds; see above before changing it."""
@@ -68,11 +60,11 @@ class Cell(NamedTuple):
     """``return`` at the last step, or ``auc`` up to it."""
     step: int
     """The training step of the comparison."""
-    ours: Interval
+    ours: stats.Interval
     """Mean over our seeds, with its 95 % interval."""
-    theirs: Interval
+    theirs: stats.Interval
     """The same over the published seeds."""
-    difference: Interval
+    difference: stats.Interval
     """Ours − theirs, Welch's 95 % interval."""
     error: float
     """The standard error of the difference."""
@@ -97,9 +89,8 @@ class Cell(NamedTuple):
 
 def measure(scores: Scores, name: str, step: int) -> np.ndarray:
     """``[seeds]``: a measure of each run, at the published steps up to `step`."""
-    shown = (scores.steps <= step) & (scores.steps % published.EVALUATE_EVERY == 0)
-    values = scores.values[:, shown]
-    return values[:, -1] if name == "return" else area(scores.steps[shown], values)
+    shown = scores.where((scores.steps <= step) & (scores.steps % published.EVALUATE_EVERY == 0))
+    return shown.last if name == "return" else area(shown.steps, shown.values)
 
 
 def compare_cells(runs: Sequence[Runs], step: int) -> list[Cell]:
@@ -118,7 +109,7 @@ def _compare(runs: Sequence[Runs], name: str, step: int) -> list[Cell]:
             ours = measure(game.scores(agent), name, step)
             theirs = measure(published.scores(game.game, agent), name, step)
             spread = float(theirs.std(ddof=1))
-            test = equivalence(ours, theirs, MARGIN * spread, ALPHA)
+            test = stats.equivalence(ours, theirs, MARGIN * spread, ALPHA)
             furthest = max(-test.difference.low, test.difference.high)
             cells.append(
                 Cell(
@@ -126,14 +117,14 @@ def _compare(runs: Sequence[Runs], name: str, step: int) -> list[Cell]:
                     agent=agent,
                     measure=name,
                     step=step,
-                    ours=mean_interval(ours),
-                    theirs=mean_interval(theirs),
-                    difference=welch_interval(ours, theirs),
-                    error=welch_difference(ours, theirs).error,
+                    ours=stats.mean_interval(ours),
+                    theirs=stats.mean_interval(theirs),
+                    difference=stats.welch_interval(ours, theirs),
+                    error=stats.welch_difference(ours, theirs).error,
                     margin=test.margin,
                     equivalence_p=test.p_value,
                     shown_within=furthest / spread,
-                    difference_p=welch_test(ours, theirs),
+                    difference_p=stats.welch_test(ours, theirs),
                     missing_seeds=published.missing_seeds(game.game, agent),
                 )
             )
@@ -148,7 +139,7 @@ class OverCells(NamedTuple):
 
     measure: str
     """``return`` or ``auc``."""
-    difference: Interval
+    difference: stats.Interval
     """The mean of the differences, with a 95 % interval."""
     chi2: float
     """Σ (difference / error)²: about the number of cells if nothing differs."""
@@ -174,7 +165,7 @@ def over_cells(cells: Sequence[Cell], name: str) -> OverCells | None:
     mean, half = float((d / spread).mean()), 1.96 * float(np.hypot.reduce(error / spread)) / n
     chi2 = float(((d / error) ** 2).sum())
     return OverCells(
-        name, Interval(mean, mean - half, mean + half, n), chi2, float(chdtrc(n, chi2))
+        name, stats.Interval(mean, mean - half, mean + half, n), chi2, float(chdtrc(n, chi2))
     )
 
 
@@ -184,7 +175,7 @@ def over_cells(cells: Sequence[Cell], name: str) -> OverCells | None:
 class Pair(NamedTuple):
     """Two agents in one measure, by Welch's test."""
 
-    difference: Interval
+    difference: stats.Interval
     """mean(first) − mean(second), with its 95 % interval."""
     two_sided: float
     """p-value of "the means are equal"."""
@@ -196,7 +187,7 @@ class Pair(NamedTuple):
 
 def pair_of(first: np.ndarray, second: np.ndarray) -> Pair:
     """The pair of two samples ``[seeds]``."""
-    difference, p = welch_interval(first, second), welch_test(first, second)
+    difference, p = stats.welch_interval(first, second), stats.welch_test(first, second)
     sides = (p / 2, 1 - p / 2)
     return Pair(difference, p, *(sides if difference.mean > 0 else sides[::-1]))
 
@@ -210,4 +201,4 @@ def holm_pairs(pairs: Sequence[Pair], tests: int) -> list[Pair]:
 def holm_among(p_values: Sequence[float], tests: int) -> list[float]:
     """Holm-corrected as part of `tests` tests; those that were not made count as p = 1."""
     not_made = [1.0] * (tests - len(p_values))
-    return holm([*p_values, *not_made]).tolist()[: len(p_values)]
+    return stats.holm([*p_values, *not_made]).tolist()[: len(p_values)]

@@ -90,8 +90,13 @@ def sentences(certificate: Certificate) -> list[str]:
     if missing:
         present = f"{len(certificate.sources)} of {len(published.GAMES)} games"
         lines.append(f"Runs of {present}; none of {missing}.")
-    for name, line in verdict_counts(certificate).items():
-        lines.append(f"{line}.")
+    for name, measured in MEASURED.items():
+        cells = [cell for cell in certificate.cells if cell.measure == name]
+        if cells:
+            found = Counter(cell.verdict for cell in cells)
+            counted = ", ".join(f"{found[v]} {v}" for v in ("agree", "differ", "undecided"))
+            at = f"In {measured} at {cells[0].step:,} steps"
+            lines.append(f"{at}, of {len(cells)} cells {counted}.")
         if summary := over_cells(certificate.cells, name):
             lines.append(
                 f"Mean difference over cells: {signed(summary.difference)} published standard "
@@ -138,20 +143,6 @@ def difference_line(cell: Cell) -> str:
         f"In {MEASURED[cell.measure]} at {cell.step:,} steps, {title(cell.game)}, "
         f"{AGENT_NAMES[cell.agent]}: difference {signed(cell.difference)}, margin {cell.margin:.2f}"
     )
-
-
-def verdict_counts(certificate: Certificate) -> dict[str, str]:
-    """How many cells agree, differ and are undecided, a line for each measure."""
-    lines = {}
-    for name, measured in MEASURED.items():
-        cells = [cell for cell in certificate.cells if cell.measure == name]
-        if cells:
-            counts = Counter(cell.verdict for cell in cells)
-            lines[name] = (
-                f"In {measured} at {cells[0].step:,} steps, of {len(cells)} cells "
-                + ", ".join(f"{counts[v]} {v}" for v in ("agree", "differ", "undecided"))
-            )
-    return lines
 
 
 def explanation() -> str:

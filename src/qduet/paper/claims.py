@@ -27,7 +27,6 @@ import numpy as np
 from qduet.core.errors import InputError
 from qduet.core.reading import MissingError, as_input_error, read_json
 from qduet.paper.agreement import ALPHA, MEASURES, Pair, holm_pairs, measure, pair_of
-from qduet.paper.figures import folder_of
 from qduet.results import published
 from qduet.results.published import AGENT_NAMES, title
 from qduet.results.runs import Runs
@@ -206,7 +205,7 @@ def reproduced_claims(out: Path | None, problems: list[str] | None = None) -> li
     """
     directory = out or Path()
     judges: dict[Path, Callable[..., list[Claim]]] = {
-        folder_of(directory, name) / "summary.json": partial(_tabular, name, about)
+        directory / name / "summary.json": partial(_tabular, name, about)
         for name, about in TABULAR.items()
     }
     claims: list[Claim] = []
@@ -231,7 +230,7 @@ def _tabular(figure: str, about: str, document: Mapping[str, Any] | None) -> lis
         return [Claim(where, about, f"not run: qduet reproduce {figure}", "its text", NO_DATA)]
     return [
         Claim(where, f["claim"], f["evidence"], "its text", HOLDS if f["holds"] else FAILS)
-        for f in map(_with_texts, found)
+        for f in map(with_texts, found)
     ]
 
 
@@ -248,23 +247,15 @@ def _theory(document: Mapping[str, Any] | None) -> list[Claim]:
             f"its text: {claim['paper']}" if claim.get("paper") else "proof or text",
             FAILS if not claim["holds"] else CORRECTED if claim.get("paper") else HOLDS,
         )
-        for claim in theory_claims(document)
+        for claim in map(with_texts, document["claims"])
         if claim["where"] != "ours"
     ]
 
 
-def theory_claims(document: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The claims of a ``theory.json``; earlier versions called the diagram of Figure 2 Figure 1."""
-    return [
-        _with_texts({**c, "where": c["where"].replace("Fig 1", "Fig 2")})
-        for c in document["claims"]
-    ]
-
-
-def _with_texts(record: dict[str, Any]) -> dict[str, Any]:
+def with_texts(record: dict[str, Any]) -> dict[str, Any]:
     """`record`; raises unless its texts are strings."""
     paper = [] if record.get("paper") is None else ["paper"]  # None: nothing to correct
-    for name in ("claim", "statement", "evidence", *paper):
+    for name in ("claim", "where", "statement", "evidence", *paper):
         if not isinstance(record.get(name, ""), str):
             raise ValueError(f"'{name}' is not a text")
     return record

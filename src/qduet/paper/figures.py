@@ -4,8 +4,6 @@
 (2, 18)
 """
 
-from pathlib import Path
-
 from qduet.tabular.experiments import RuleSpec, TabularExperiment
 
 FIGURES: dict[str, TabularExperiment] = {
@@ -47,17 +45,3 @@ FIGURES: dict[str, TabularExperiment] = {
     )
 }
 """Figures 1, 3 and 5 of the paper, and Figure 5 with Soft RDQ."""
-
-FORMER = {"figure2": "figure1"}
-"""Names of folders before Figures 1 and 2 took the paper's numbers, and what they hold."""
-
-
-def figure_of(folder: Path) -> str:
-    """The figure whose curves a folder holds, by the folder's name."""
-    return FORMER.get(folder.name, folder.name)
-
-
-def folder_of(out: Path, figure: str) -> Path:
-    """The folder of a figure in `out`, also if it still has its former name."""
-    former = [out / old for old, new in FORMER.items() if new == figure and (out / old).is_dir()]
-    return next((old for old in former if not (out / figure).is_dir()), out / figure)

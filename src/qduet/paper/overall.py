@@ -12,7 +12,7 @@ from typing import NamedTuple
 from qduet import stats
 from qduet.results import published
 from qduet.results.by_game import Resampling
-from qduet.results.collect import Collection, Curves, Source, collect
+from qduet.results.collect import Collection, Source, collect
 from qduet.results.comparison import (
     Line,
     OverallPair,
@@ -32,14 +32,10 @@ def collections(runs: Sequence[Runs]) -> tuple[Collection | None, Collection]:
     ours = _ours(runs) if runs else None
     ours = ours if ours and ours.everywhere else None
     games, agents = (ours.games, ours.everywhere) if ours else (published.GAMES, published.AGENTS)
-    steps = published.scores(games[0], agents[0]).steps
-    shown = steps <= (ours.at if ours else published.STEPS)
-    curves = {}
-    for game in games:
-        for agent in agents:
-            scores = published.scores(game, agent)
-            curves[game, agent] = Curves(scores.seeds, scores.values[:, shown])
-    return ours, Collection("return_mean", steps[shown], curves)
+    curves = {(game, agent): published.scores(game, agent) for game in games for agent in agents}
+    last = ours.at if ours else published.STEPS
+    curves = {key: scores.where(scores.steps <= last) for key, scores in curves.items()}
+    return ours, Collection("return_mean", curves)
 
 
 def _ours(runs: Sequence[Runs]) -> Collection:

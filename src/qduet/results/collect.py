@@ -30,34 +30,23 @@ class Source(NamedTuple):
     """If given, its agents are called ``rdq@name``."""
 
 
-class Curves(NamedTuple):
-    """One agent's runs of one game."""
-
-    seeds: np.ndarray
-    """int[seeds]"""
-    values: np.ndarray
-    """float[seeds, points]"""
-
-    @property
-    def last(self) -> np.ndarray:
-        """The values at the step of the comparison, ``[seeds]``."""
-        return self.values[:, -1]
-
-
 @dataclasses.dataclass(frozen=True)
 class Collection:
     """The runs that are compared."""
 
     metric: str
     """The column that is compared, one of `METRICS`."""
-    steps: np.ndarray
-    """int[points]: where every run has a value, up to the step of the comparison."""
-    curves: dict[tuple[str, str], Curves]
-    """By game and agent."""
+    curves: dict[tuple[str, str], Scores]
+    """By game and agent; all at the same steps, up to that of the comparison."""
     notes: tuple[str, ...] = ()
     """What a reader must know: what was left out, and why."""
     normalisable: bool = True
     """Whether all games are those of the published scores, in their version."""
+
+    @property
+    def steps(self) -> np.ndarray:
+        """int[points]: where every run has a value."""
+        return next(iter(self.curves.values())).steps
 
     @property
     def at(self) -> int:
@@ -119,7 +108,7 @@ def collect(
         raise InputError(f"--at {at}: not all runs have an evaluation there; they have {known}")
     steps = steps if at is None else steps[steps <= at]
     curves = {key: _merged(key, of_key, steps) for key, of_key in parts.items()}
-    collection = Collection(metric, steps, curves)
+    collection = Collection(metric, curves)
     notes = _notes_on_sources(given, settings, steps[-1] if at is None else None)
     return dataclasses.replace(
         collection,
@@ -180,7 +169,7 @@ def _common_steps(
     return np.array(sorted(common))
 
 
-def _merged(key: tuple[str, str], parts: list[tuple[Path, Scores]], steps: np.ndarray) -> Curves:
+def _merged(key: tuple[str, str], parts: list[tuple[Path, Scores]], steps: np.ndarray) -> Scores:
     """The runs of all parts, by seed; a seed that comes twice is refused."""
     where: dict[int, Path] = {}
     for directory, scores in parts:
@@ -192,9 +181,9 @@ def _merged(key: tuple[str, str], parts: list[tuple[Path, Scores]], steps: np.nd
                 )
             where[seed] = directory
     seeds = np.concatenate([scores.seeds for _, scores in parts])
-    values = [scores.values[:, np.isin(scores.steps, steps)] for _, scores in parts]
+    values = [scores.where(np.isin(scores.steps, steps)).values for _, scores in parts]
     order = np.argsort(seeds)
-    return Curves(seeds[order], np.concatenate(values)[order])
+    return Scores(seeds[order], steps, np.concatenate(values)[order])
 
 
 def _notes_on_sources(
@@ -221,16 +210,6 @@ def _notes_on_sources(
     return tuple(notes)
 
 
-def note_on_steps(steps: np.ndarray) -> list[str]:
-    """A note that the curve between two evaluations is a straight line, if there are only two."""
-    if len(steps) != 2:
-        return []
-    return [
-        f"Two evaluations only (at {steps[0]:,} and {steps[1]:,} steps): what is between is a "
-        "straight line, and the mean over training the mean of the two."
-    ]
-
-
 def _notes_on_runs(collection: Collection) -> tuple[str, ...]:
     notes = []
     partial = [agent for agent in collection.agents if agent not in collection.everywhere]
@@ -243,7 +222,12 @@ def _notes_on_runs(collection: Collection) -> tuple[str, ...]:
                 f"'{agent}' has {min(counts)} to {max(counts)} seeds per game; pooled aggregates "
                 "(IQM, profile) count runs, not games."
             )
-    notes += note_on_steps(collection.steps)
+    if len(collection.steps) == 2:
+        first, last = collection.steps
+        notes.append(
+            f"Two evaluations only (at {first:,} and {last:,} steps): what is between is a "
+            "straight line, and the mean over training the mean of the two."
+        )
     if any(len(curves.seeds) < 2 for curves in collection.curves.values()):
         notes.append("A single seed gives no interval and no test; they are left empty.")
     return tuple(notes)

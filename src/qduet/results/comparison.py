@@ -22,17 +22,7 @@ import numpy as np
 
 from qduet import stats
 from qduet.core.errors import InputError, unknown_name
-from qduet.results import published
-from qduet.results.by_game import (
-    AgentSummary,
-    PairSummary,
-    Resampling,
-    agent_summaries,
-    area,
-    note_on_intervals,
-    pair_summaries,
-    pairs_of,
-)
+from qduet.results import by_game, published
 from qduet.results.collect import Collection, collect, sources
 from qduet.stats import Estimate
 
@@ -92,14 +82,14 @@ def normalised(collection: Collection) -> Normalised:
 
 
 def overall(
-    collection: Collection, scores: Normalised, resampling: Resampling
+    collection: Collection, scores: Normalised, resampling: by_game.Resampling
 ) -> tuple[Overall, ...]:
     """One summary for each agent that plays every game."""
     pooled_iqm = stats.pooled(stats.iqm)
     summaries = []
     for agent, curves in scores.items():
         last = [game[:, -1] for game in curves]
-        areas = [area(collection.steps, game) for game in curves]
+        areas = [by_game.area(collection.steps, game) for game in curves]
         summaries.append(
             Overall(
                 agent,
@@ -112,17 +102,17 @@ def overall(
 
 
 def overall_pairs(
-    collection: Collection, resampling: Resampling, baseline: str | None
+    collection: Collection, resampling: by_game.Resampling, baseline: str | None
 ) -> tuple[OverallPair, ...]:
     """P(X > Y) for each pair of agents that play every game."""
     last = lambda agent: [collection.curves[game, agent].last for game in collection.games]
     return tuple(
         OverallPair(x, y, resampling.estimate([*last(x), *last(y)], stats.improvement))
-        for x, y in pairs_of(collection.everywhere, baseline)
+        for x, y in by_game.pairs_of(collection.everywhere, baseline)
     )
 
 
-def profile(scores: Normalised, resampling: Resampling) -> tuple[Line, ...]:
+def profile(scores: Normalised, resampling: by_game.Resampling) -> tuple[Line, ...]:
     """Fraction of runs with a normalised score above τ, for τ from 0 to the best run's score."""
     last = {agent: [game[:, -1] for game in curves] for agent, curves in scores.items()}
     best = max((float(game.max()) for games in last.values() for game in games), default=1.0)
@@ -135,7 +125,7 @@ def profile(scores: Normalised, resampling: Resampling) -> tuple[Line, ...]:
 
 
 def sample_efficiency(
-    collection: Collection, scores: Normalised, resampling: Resampling
+    collection: Collection, scores: Normalised, resampling: by_game.Resampling
 ) -> tuple[Line, ...]:
     """IQM of the normalised scores of all runs of all games, at each step."""
     return tuple(
@@ -151,9 +141,9 @@ class Summary(NamedTuple):
     """The runs that are compared."""
     notes: tuple[str, ...]
     """What a reader must know of the runs and of the intervals."""
-    agents: tuple[AgentSummary, ...]
+    agents: tuple[by_game.AgentSummary, ...]
     """One for each game and agent."""
-    pairs: tuple[PairSummary, ...]
+    pairs: tuple[by_game.PairSummary, ...]
     """One for each game and pair of agents."""
     overall: tuple[Overall, ...]
     """One for each agent that plays every game."""
@@ -170,7 +160,7 @@ def compare(
     metric: str = "return_mean",
     at: int | None = None,
     baseline: str | None = None,
-    resampling: Resampling = Resampling(),  # noqa: B008 (it cannot change)
+    resampling: by_game.Resampling = by_game.Resampling(),  # noqa: B008 (it cannot change)
 ) -> Summary:
     """The comparison of all agents in `directories` of training runs, as ``qduet compare`` does it.
 
@@ -186,7 +176,7 @@ def compare(
 
 def summarise(
     collection: Collection,
-    resampling: Resampling = Resampling(),  # noqa: B008 (it cannot change)
+    resampling: by_game.Resampling = by_game.Resampling(),  # noqa: B008 (it cannot change)
     *,
     baseline: str | None = None,
 ) -> Summary:
@@ -196,9 +186,9 @@ def summarise(
     scores = normalised(collection)
     return Summary(
         collection=collection,
-        notes=collection.notes + note_on_intervals(collection),
-        agents=agent_summaries(collection, resampling),
-        pairs=pair_summaries(collection, resampling, baseline),
+        notes=collection.notes + by_game.note_on_intervals(collection),
+        agents=by_game.agent_summaries(collection, resampling),
+        pairs=by_game.pair_summaries(collection, resampling, baseline),
         overall=overall(collection, scores, resampling),
         overall_pairs=overall_pairs(collection, resampling, baseline),
         profile=profile(scores, resampling),

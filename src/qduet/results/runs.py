@@ -82,6 +82,15 @@ class Scores(NamedTuple):
     values: np.ndarray
     """float[seeds, evaluations]"""
 
+    @property
+    def last(self) -> np.ndarray:
+        """The values at the last evaluation, ``[seeds]``."""
+        return self.values[:, -1]
+
+    def where(self, shown: np.ndarray) -> "Scores":
+        """The evaluations `shown` (bool[evaluations])."""
+        return self._replace(steps=self.steps[shown], values=self.values[:, shown])
+
 
 @dataclasses.dataclass(frozen=True)
 class Runs:
@@ -144,8 +153,8 @@ def scores_of(table: Mapping[str, np.ndarray], chosen: np.ndarray, column: str) 
     values[row, at] = table[column][chosen]
     present = np.zeros_like(values, dtype=bool)
     present[row, at] = True
-    complete = present.all(axis=0)
-    return Scores(seeds, steps[complete], values[:, complete])
+    complete = np.asarray(present.all(axis=0))
+    return Scores(seeds, steps, values).where(complete)
 
 
 _WANTED = "give the --out directory of a qduet train command"

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from qduet.core.files import write_json
-from qduet.core.reading import as_input_error, read_json
+from qduet.core.reading import damaged, read_json
 from qduet.show.names import Style, on_screen
 
 STEPS = "Environment steps"
@@ -36,6 +36,9 @@ STEPS = "Environment steps"
 
 MOST_PERCENT = 200
 """Larger errors come from runs that diverge."""
+
+FEW_SEEDS = 5
+"""Fewer are drawn one by one: their interval would fill the panel."""
 
 PUBLISHED = "published"
 """The kind of series that show the scores that the paper's authors released."""
@@ -105,6 +108,11 @@ class Series:
     """How many runs `y` is the mean of."""
     held_out: np.ndarray | None = None
     """AUC of a step size that was chosen on other seeds; NaN where there is none."""
+
+    @property
+    def by_seed(self) -> bool:
+        """Whether its seeds are drawn instead of its band."""
+        return self.seeds is not None and len(self.seeds) < FEW_SEEDS
 
     @property
     def has_band(self) -> bool:
@@ -273,37 +281,9 @@ def _thinned(series: Series) -> Series:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The data that `write` wrote, or `InputError`: of lines without bands, and of no choices."""
-    data, number = read_json(path), int | float
-    with as_input_error(path, "qduet theory --out DIR writes it anew"):
-        _check(data, groups=list, panels=list, selects=list)
-        if data.get("selects") != []:
-            raise ValueError("it is from an older version, or has choices")
-        for group in data["groups"]:
-            _check(group, id=str, label=str, line=str, light=str, dark=str)
-        groups = {group["id"] for group in data["groups"]}
-        for panel in data["panels"]:
-            _check(panel, title=str, equal=bool, x=dict, y=dict, grids=dict, series=list)
-            _check(panel["grids"], **dict.fromkeys(panel["grids"], list))
-            for axis in (panel["x"], panel["y"]):
-                ends = {"min": number, "max": number, "guide": number}
-                _check(axis, label=str, log=bool, percent=bool, ticks=list, **ends)
-                if not all(isinstance(tick, number) for tick in axis.get("ticks", ())):
-                    raise ValueError("a tick is not a number")
-            for line in panel["series"]:
-                texts = dict.fromkeys(("group", "line", "marker", "kind", "detail"), str)
-                _check(line, x=list | str, y=list, open=bool, when=dict, **texts)
-                x, y = line["x"], line["y"]
-                x = panel["grids"][x] if isinstance(x, str) else x
-                if not all(isinstance(value, number | None) for value in (*x, *y)):
-                    raise ValueError("a line is not of numbers")
-                if len(x) != len(y) or line["group"] not in groups:
-                    raise ValueError("a line has an x without a y, or no group")
+    """The data that `write` wrote, or `InputError`; `read_json` compares its checksum."""
+    data = read_json(path)
+    if data.keys() != {"groups", "panels", "selects"}:
+        remedy = "qduet theory --out DIR writes it anew"
+        raise damaged(path, "it is no chart of this version", remedy)
     return data
-
-
-def _check(values: Mapping[str, Any], **kinds: Any) -> None:
-    """Raises unless each of the values has its kind."""
-    for name, value in values.items():
-        if not isinstance(value, kinds[name]):
-            raise ValueError(f"'{name}' is not of its kind")

@@ -17,6 +17,9 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis as MatplotlibAxis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 from matplotlib.ticker import EngFormatter, FuncFormatter, LogFormatter, NullLocator
@@ -26,7 +29,8 @@ from qduet.show.chart import FAINT, MOST_PERCENT, PUBLISHED, STEPS, Axis, Chart,
 from qduet.show.charts.figure2 import NUM_ACTIONS, Norms, in_discounts
 from qduet.show.names import RULES
 
-FORMATS = ("png", "pdf", "svg")
+CANVASES: dict[str, Any] = {"png": FigureCanvasAgg, "pdf": FigureCanvasPdf, "svg": FigureCanvasSVG}
+"""What draws each format."""
 
 GREY = "#595959"
 
@@ -152,7 +156,11 @@ def _draw_series(axes: Axes, chart: Chart, series: Series, label: str | None) ->
         label=label,
         **pen,
     )
-    if series.has_band:
+    if series.by_seed:
+        x = series.x if series.seed_x is None else series.seed_x
+        for seed in series.seeds:  # type: ignore[union-attr]
+            axes.plot(x, seed, color=colour, **_PENS[FAINT])
+    elif series.has_band:
         shade = {"color": colour, "alpha": 0.22 * pen["alpha"], "linewidth": 0}
         axes.fill_between(series.x, series.low, series.high, **shade)  # type: ignore[arg-type]
 
@@ -212,6 +220,8 @@ def _y_range(panel: Panel) -> tuple[float | None, float | None]:
 
 
 def _with_band(series: Series) -> list[np.ndarray]:
+    if series.by_seed:
+        return [series.y, *np.asarray(series.seeds)]
     if not series.has_band:
         return [series.y]
     band = np.array([series.low, series.high])
@@ -288,14 +298,21 @@ def _draw_arrow(axes: Axes, source: int, to: int, text: str, colour: str) -> Non
 # --- Files ---------------------------------------------------------------------------------------
 
 
-def rendered(figure: Figure) -> dict[str, bytes]:
-    """The figure as files, by format; the same figure gives the same bytes."""
+def rendered(figure: Figure, *formats: str) -> dict[str, bytes]:
+    """The figure as files, by format (by default all); the same figure gives the same bytes.
+
+    It is laid out for that, and keeps this layout.
+    """
     undated = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
     files = {}
     with house_style():
-        for fmt in FORMATS:
+        # What savefig does, but with one layout for all formats, and one pass for each.
+        figure.set_dpi(matplotlib.rcParams["savefig.dpi"])
+        figure.draw_without_rendering()
+        figure.set_layout_engine("none")
+        for fmt in formats or CANVASES:
             buffer = io.BytesIO()
-            figure.savefig(buffer, format=fmt, metadata=undated[fmt])
+            getattr(CANVASES[fmt](figure), f"print_{fmt}")(buffer, metadata=undated[fmt])
             files[fmt] = buffer.getvalue()
     return files
 

@@ -7,27 +7,24 @@
 
 A seed is the unit of replication: every interval here is over seeds.
 
-    intervals    Student's and Welch's intervals
+    means        Student's and Welch's intervals, tests of difference and equivalence
     resampling   aggregates over games (IQM, P(X > Y), profiles) with bootstrap intervals
-    difference   tests of difference and equivalence, Holm's correction
     step_sizes   areas under the curves of a tabular sweep, the best step size
 """
 
-from qduet.stats.difference import (
+from qduet.stats.means import (
     Equivalence,
-    equivalence,
-    holm,
-    paired_permutation_test,
-    welch_test,
-)
-from qduet.stats.intervals import (
     Interval,
     band,
+    equivalence,
+    holm,
     mean_interval,
     number,
     paired_difference,
+    paired_permutation_test,
     welch_difference,
     welch_interval,
+    welch_test,
 )
 from qduet.stats.resampling import (
     RESAMPLES,

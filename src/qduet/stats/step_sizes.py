@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qduet.core.errors import InputError
-from qduet.stats.intervals import Interval, mean_interval
+from qduet.stats.means import Interval, mean_interval
 from qduet.stats.resampling import RESAMPLES, Estimate
 
 

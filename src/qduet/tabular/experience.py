@@ -38,19 +38,20 @@ class World(NamedTuple):
     @classmethod
     def of(cls, mdp: MDP, behaviour: Floats, dtype: Any) -> "World":
         """`mdp` under the policy ``behaviour[s, a]``."""
-        real = lambda x: jnp.asarray(np.asarray(x, dtype))
+        # Not by jnp.asarray, which compiles a small program for each shape.
+        real = lambda x: jax.device_put(np.asarray(x, dtype))
         next_state, probability = mdp.successors
         next_cdf = probability.cumsum(axis=-1)
         next_cdf[next_cdf >= next_cdf[..., -1:]] = 1.0
         start_state = np.flatnonzero(mdp.start).astype(np.int32)
         return cls(
             next_cdf=real(next_cdf),
-            next_state=jnp.asarray(next_state),
+            next_state=jax.device_put(next_state),
             reward=real(mdp.successor_reward),
             discount=real(np.where(mdp.terminal, 0.0, mdp.discount)),
-            terminal=jnp.asarray(mdp.terminal),
+            terminal=jax.device_put(mdp.terminal),
             start_cdf=real(mdp.start[start_state].cumsum()),
-            start_state=jnp.asarray(start_state),
+            start_state=jax.device_put(start_state),
             behaviour_cdf=real(behaviour.cumsum(axis=-1)),
         )
 

@@ -51,10 +51,11 @@ class Results(NamedTuple):
 def fingerprint(rule: Rule, num_states: int, num_actions: int) -> str:
     """A digest of what a rule computes, and how it rounds: other curves, another fingerprint."""
     with jax.enable_x64(False):  # the same digest whatever the caller has set
-        v, adv = jnp.zeros(num_states), jnp.zeros((num_states, num_actions))
-        t = Transition(jnp.int32(0), jnp.int32(0), jnp.float32(0), jnp.float32(0), jnp.int32(0))
-        tables = rule.init(v, adv)
-        update = (rule.update, (tables, t, jnp.float32(0)))
+        of = jax.ShapeDtypeStruct
+        v, adv = of((num_states,), jnp.float32), of((num_states, num_actions), jnp.float32)
+        index, real = of((), jnp.int32), of((), jnp.float32)
+        tables = jax.eval_shape(rule.init, v, adv)
+        update = (rule.update, (tables, Transition(index, index, real, real, index), real))
         read_out = [] if rule.q is None else [(rule.q, (tables,))]
         name = f"{rule.goal} {rule.trailing_axes} {ROUNDING}"
         return digest(name, (rule.init, (v, adv)), update, *read_out)

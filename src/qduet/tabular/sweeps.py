@@ -23,7 +23,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -110,12 +109,13 @@ def sweep(
         raise InputError(f"dtype must be float32 or float64; it is {np.dtype(dtype)}")
     with jax.enable_x64(np.dtype(dtype) == np.float64):
         world = World.of(mdp, policy, dtype)
+        on_device = lambda x: jax.device_put(np.asarray(x, dtype))
         tasks = {
             name: Task(
                 rule=rule,
                 world=world,
-                target=jnp.asarray(getattr(targets[rule.goal], "q" if rule.q else "v"), dtype),
-                step_sizes=jnp.asarray(alphas, dtype),
+                target=on_device(getattr(targets[rule.goal], "q" if rule.q else "v")),
+                step_sizes=on_device(alphas),
                 record_every=record_every,
                 epsilon=epsilon,
                 alive=np.flatnonzero(~mdp.terminal),

@@ -7,7 +7,6 @@ precision.
 """
 
 import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -20,9 +19,6 @@ from qduet.tabular.mdp import Floats
 from qduet.tabular.rules import Rule, Transition, make_rule
 from qduet.theory.expected import TABLES
 from qduet.theory.problems import MAX_ACTIONS, MAX_STATES, Problem
-
-Factory = Callable[[str, Any], Rule]
-"""``(name, behaviour) -> rule``; `standard` by default."""
 
 BETA = 0.1
 """The penalty of Soft RDQ in checks."""
@@ -50,13 +46,7 @@ class Updated(NamedTuple):
 
 
 def update_on_each(
-    name: str,
-    problem: Problem,
-    tables: Any,
-    step_size: float,
-    *,
-    rules: Factory = standard,
-    at_most: int | None = None,
+    name: str, problem: Problem, tables: Any, step_size: float, *, at_most: int | None = None
 ) -> Updated:
     """The rule `name`, run once from `tables` on each transition that can happen.
 
@@ -74,18 +64,16 @@ def update_on_each(
         # Repeats the transitions to fill the chunk; the surplus is cut off again.
         chunk = Transition(*(np.resize(x[start : start + CHUNK], CHUNK) for x in experience))
         with jax.enable_x64(True):
-            new = _update_each(name, rules, behaviour, padded, chunk, step_size)
+            new = _updated(False, name, standard, behaviour, padded, chunk, step_size)
         chunks.append([np.asarray(table)[: state.size - start] for table in new])
     joined = [np.concatenate(parts) for parts in zip(*chunks, strict=True)]
     weights = weight[state, action, next_state]
     return Updated(weights, experience, _unpad(name, problem, joined))
 
 
-def mean_update(
-    name: str, problem: Problem, tables: Any, step_size: float, *, rules: Factory = standard
-) -> Any:
+def mean_update(name: str, problem: Problem, tables: Any, step_size: float) -> Any:
     """E[Δ tables]: the average of the sampled rule's change over all transitions."""
-    updated = update_on_each(name, problem, tables, step_size, rules=rules)
+    updated = update_on_each(name, problem, tables, step_size)
     change = [
         np.tensordot(updated.weights, after - before, 1)
         for after, before in zip(updated.tables, tables, strict=True)
@@ -94,18 +82,12 @@ def mean_update(
 
 
 def replay(
-    name: str,
-    problem: Problem,
-    tables: Any,
-    experience: Transition,
-    step_size: float,
-    *,
-    rules: Factory = standard,
+    name: str, problem: Problem, tables: Any, experience: Transition, step_size: float
 ) -> Any:
     """The tables after each transition of a trajectory: every table ``[steps, ...]``."""
     padded, behaviour = _pad(name, problem, tables)
     with jax.enable_x64(True):
-        new = _update_along(name, rules, behaviour, padded, experience, step_size)
+        new = _updated(True, name, standard, behaviour, padded, experience, step_size)
     return _unpad(name, problem, [np.asarray(table) for table in new])
 
 
@@ -154,22 +136,17 @@ def simulated_curve(
 # --- Compiled programs and padding ---------------------------------------------------------------
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _update_each(
-    name: str, rules: Factory, behaviour: Any, tables: Any, experience: Transition, step_size: Any
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+def _updated(
+    along: bool, name: str, make: Any, behaviour: Any, tables: Any, experience: Any, step_size: Any
 ) -> Any:
-    rule = rules(name, behaviour)
-    return jax.vmap(lambda t: rule.update(tables, t, step_size))(experience)
-
-
-@functools.partial(jax.jit, static_argnums=(0, 1))
-def _update_along(
-    name: str, rules: Factory, behaviour: Any, tables: Any, experience: Transition, step_size: Any
-) -> Any:
-    rule = rules(name, behaviour)
+    """The tables after each transition: one after the other if `along`, else all from `tables`."""
+    update = make(name, behaviour).update
+    if not along:
+        return jax.vmap(lambda t: update(tables, t, step_size))(experience)
 
     def step(tables: Any, t: Transition) -> tuple[Any, Any]:
-        tables = rule.update(tables, t, step_size)
+        tables = update(tables, t, step_size)
         return tables, tables
 
     return jax.lax.scan(step, tables, experience)[1]

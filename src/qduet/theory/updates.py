@@ -1,10 +1,5 @@
-"""The claims that link the rules of `rules.py` to the theory, by running the rules themselves.
+"""The claims that link the rules of `rules.py` to the theory, by running the rules themselves."""
 
-Each check takes the rules under test as a keyword (`Factory`), so that a wrong one can be fed to
-it.
-"""
-
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,19 +13,15 @@ from qduet.theory.problems import Problem
 from qduet.theory.sampled import (
     BETA,
     CHUNK,
-    Factory,
     Updated,
     mean_update,
     replay,
-    standard,
     update_on_each,
     walk,
 )
 
 
-def mean_updates(
-    problem: Problem, *, rules: Factory = standard, names: tuple[str, ...] = tuple(TABLES)
-) -> Check:
+def mean_updates(problem: Problem, *, names: tuple[str, ...] = tuple(TABLES)) -> Check:
     """The sampled update of each rule, averaged exactly over all transitions, is its operator's.
 
     Exactly: `expected_update` plus `interleaving`. And the latter, which only QVMAX and BC-QVMAX
@@ -42,7 +33,7 @@ def mean_updates(
     for name in names:
         tables = random_tables(name, problem, rng)
         step_size = float(rng.uniform(0.01, 1.0))
-        change = mean_update(name, problem, tables, step_size, rules=rules)
+        change = mean_update(name, problem, tables, step_size)
         stated = expected_update(name, problem, tables, step_size, beta=BETA)
         if name in ("qvmax", "bc_qvmax"):
             extra = interleaving(name, problem, tables, step_size)
@@ -57,7 +48,7 @@ def mean_updates(
     return conclude("mean_updates", *evidence)
 
 
-def bc_qvmax_unit_step(problem: Problem, *, rules: Factory = standard) -> Check:
+def bc_qvmax_unit_step(problem: Problem) -> Check:
     """BC-QVMAX at α = 1 *is* Q-learning; at α < 1 it bootstraps from an average of past maxima.
 
     Q(s,·) changes only when s is visited, and V(s) ← max_a Q(s,a) is made right after. So at α = 1
@@ -68,9 +59,7 @@ def bc_qvmax_unit_step(problem: Problem, *, rules: Factory = standard) -> Check:
     rng = np.random.default_rng([problem.seed, 2])
     experience = walk(problem, rng, 128)
     q = 3.0 * rng.normal(size=problem.mdp.r.shape) * ~problem.mdp.terminal[:, None]
-    run: Callable[..., Any] = lambda name, tables, alpha: replay(
-        name, problem, tables, experience, alpha, rules=rules
-    )
+    run = lambda name, tables, alpha: replay(name, problem, tables, experience, alpha)
     scale = max(1.0, float(np.abs(q).max()))
     one_table = run("q_learning", (q,), 1.0).q
     aligned = run("bc_qvmax", QVTables(q, E(q)), 1.0)
@@ -90,9 +79,9 @@ def bc_qvmax_unit_step(problem: Problem, *, rules: Factory = standard) -> Check:
     )
 
 
-def dueling_invariant(problem: Problem, *, rules: Factory = standard) -> Check:
+def dueling_invariant(problem: Problem) -> Check:
     """Dueling (sec. 4.1): no update changes the mean advantage of any state."""
-    tables, _, after = _one_update("dueling_q", problem, rules)
+    tables, _, after = _one_update("dueling_q", problem)
     mean = lambda adv: adv.mean(axis=-1)
     new = ops.dueling_q(problem.mdp, problem.behaviour, tables)
     return conclude(
@@ -102,15 +91,15 @@ def dueling_invariant(problem: Problem, *, rules: Factory = standard) -> Check:
     )
 
 
-def rdq_invariant(problem: Problem, *, rules: Factory = standard) -> Check:
+def rdq_invariant(problem: Problem) -> Check:
     """Equation 15: Hard RDQ never changes V(s) − Σ_a A(s,a); Soft RDQ shrinks it by 1 − β a visit.
 
     So Hard RDQ keeps V = Σ A from zero and keeps the offset it started with otherwise, for ever;
     Soft RDQ forgets that offset.
     """
     offset = lambda y: y.v - y.adv.sum(axis=-1)
-    hard, _, after_hard = _one_update("hard_rdq", problem, rules)
-    soft, _, after_soft = _one_update("soft_rdq", problem, rules)
+    hard, _, after_hard = _one_update("hard_rdq", problem)
+    soft, _, after_soft = _one_update("soft_rdq", problem)
     here = np.arange(problem.mdp.num_states) == after_soft.experience.state[:, None]
     shrunk = np.where(here, 1 - BETA, 1.0) * offset(soft)
     new = ops.hard_rdq(problem.mdp, problem.behaviour, hard)
@@ -122,7 +111,7 @@ def rdq_invariant(problem: Problem, *, rules: Factory = standard) -> Check:
     )
 
 
-def effective_step(problem: Problem, *, rules: Factory = standard) -> Check:
+def effective_step(problem: Problem) -> Check:
     """One update moves Q(S,A) by α ‖∇Q‖² δ: 2α δ for RDQ, (2 − 1/|A|) α δ for Dueling.
 
     And Q(S,a) of the other actions by α δ and (1 − 1/|A|) α δ, though nothing was seen of them; no
@@ -133,7 +122,7 @@ def effective_step(problem: Problem, *, rules: Factory = standard) -> Check:
     spill = {"q_learning": 0.0, "dueling_q": 1 - 1 / num_actions, "hard_rdq": 1.0, "soft_rdq": 1.0}
     evidence = []
     for name, share in spill.items():
-        tables, step_size, updated = _one_update(name, problem, rules)
+        tables, step_size, updated = _one_update(name, problem)
         before, after = read_out(name, tables), read_out(name, updated.tables)
         state, action, reward, discount, next_state = updated.experience
         target = reward + discount * before.max(axis=1)[next_state]
@@ -150,12 +139,12 @@ def effective_step(problem: Problem, *, rules: Factory = standard) -> Check:
 # --- Shared --------------------------------------------------------------------------------------
 
 
-def _one_update(name: str, problem: Problem, rules: Factory) -> tuple[Any, float, Updated]:
+def _one_update(name: str, problem: Problem) -> tuple[Any, float, Updated]:
     """Random tables, a random step size, and the tables after each of (up to 256) transitions."""
     rng = np.random.default_rng([problem.seed, 5])
     tables = random_tables(name, problem, rng)
     step_size = float(rng.uniform(0.01, 1.0))
-    updated = update_on_each(name, problem, tables, step_size, rules=rules, at_most=CHUNK)
+    updated = update_on_each(name, problem, tables, step_size, at_most=CHUNK)
     return tables, step_size, updated
 
 

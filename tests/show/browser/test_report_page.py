@@ -104,6 +104,29 @@ def test_it_loads_from_disk_with_everything_drawn(page_from_file, report):
     assert page.evaluate("performance.now()") < 60_000  # a page that hangs, not a race
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"groups": []},
+        {"groups": 1},
+        {"panels": [1]},
+        {"panels": [{"series": [{"group": "hard_rdq", "x": "x9", "y": [0]}]}]},
+    ],
+    ids=str,
+)
+def test_a_chart_that_cannot_be_drawn_costs_only_itself(page_from_file, tmp_path, change):
+    path = write(FIGURE4, tmp_path / "figure4")
+    document = json.loads(path.read_text()) | change
+    del document["sha256"]
+    path.write_text(json.dumps(document))
+    planted_cells.experiment(tmp_path / "figure5")
+    (tmp_path / "report.html").write_text(build([tmp_path]).html, encoding="utf-8")
+    page = page_from_file(tmp_path / "report.html")
+    assert "cannot be drawn, because its file is damaged" in chart(page, "figure4").inner_text()
+    assert chart(page, "tabular-0").locator("svg.panel, svg").count() > 1
+    assert page.locator("html").get_attribute("data-ready") == "yes"
+
+
 def test_names_that_look_like_scripts_do_no_harm(page_from_file, report):
     page = page_from_file(report)
     assert "gone" not in page.title()

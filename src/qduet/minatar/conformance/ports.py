@@ -75,30 +75,27 @@ class JaxGame:
         batch: int,
     ):
         """`start(key) -> state, observation`; `advance(state, action, key) -> state, frame`."""
-        self.num_actions, self.start, self.advance = num_actions, start, advance
+        self.num_actions, self.batch = num_actions, batch
+        self.start, self.advance = start, advance
+        self._start, self._advance = jax.jit(jax.vmap(start)), jax.jit(jax.vmap(advance))
+        self._key = jax.random.key(0)
 
-        @jax.jit
-        def start_all(seed: jax.Array) -> tuple:
-            key_start, key = jax.random.split(jax.random.key(seed))
-            return key, *jax.vmap(start)(jax.random.split(key_start, batch))
-
-        @jax.jit
-        def advance_all(key: jax.Array, state: Any, actions: jax.Array) -> tuple:
-            key_now, key_later = jax.random.split(key)
-            return key_later, *jax.vmap(advance)(state, actions, jax.random.split(key_now, batch))
-
-        self._start, self._advance = start_all, advance_all
+    def _keys(self) -> jax.Array:
+        """The next key of each game."""
+        now, self._key = jax.random.split(self._key)
+        return jax.random.split(now, self.batch)
 
     def reset(self, seed: int) -> np.ndarray:
         """The first observations of the seed."""
-        self._key, self._state, observation = self._start(np.uint32(seed))
+        self._key = jax.random.key(np.uint32(seed))
+        self._state, observation = self._start(self._keys())
         return np.asarray(observation)
 
     def step(self, actions: np.ndarray) -> Frame:
         """One step of all games."""
         now = np.asarray(actions, np.int32)
-        self._key, self._state, frame = self._advance(self._key, self._state, now)
-        return Frame(*(np.asarray(part) for part in frame))
+        self._state, frame = self._advance(self._state, now, self._keys())
+        return Frame(*map(np.asarray, frame))
 
 
 def qduet_game(game: str, batch: int) -> JaxGame:

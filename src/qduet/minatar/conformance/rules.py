@@ -1,5 +1,6 @@
 """The rules a port is examined for: each gives a verdict and its evidence."""
 
+import functools
 import math
 import re
 from collections import Counter
@@ -129,7 +130,7 @@ def transitions(measured: Measured) -> Judgement:
     if not tally.impossible:
         return True, f"{tally.steps} steps in {tally.episodes} episodes, all possible"
     count = f"{len(tally.impossible)} of {tally.steps} steps impossible in the original"
-    anywhere = (re.sub(r" at row \d+, column \d+", "", one.what) for one in tally.impossible)
+    anywhere = (re.sub(r"^.*?: | at row \d+, column \d+", "", one) for one in tally.impossible)
     kinds = ", ".join(f"{times} × {what}" for what, times in Counter(anywhere).most_common(3))
     return False, f"{count} ({kinds}); first: {tally.impossible[0]}"
 
@@ -138,7 +139,8 @@ def sticky_actions(measured: Measured) -> Judgement:
     """The last action is repeated with probability 0.1 (exact two-sided binomial test)."""
     from scipy.stats import binomtest
 
-    repeated, total = measured.tally.repeated, measured.tally.repeated + measured.tally.as_chosen
+    repeated = measured.tally.repeated
+    total = repeated + measured.tally.as_chosen
     if total < 50:
         return None, f"only {total} steps could tell"
     p_value = float(binomtest(repeated, total, STICKY).pvalue)
@@ -177,20 +179,14 @@ def freeway_length(measured: Measured) -> Judgement:
     return same, f"lengths {lengths}, {how}; original {FREEWAY_LENGTH}, terminated"
 
 
-def random_return(measured: Measured) -> Judgement:
-    """Returns of random play are distributed as the original's."""
-    return _same_distribution(measured.played.returns, measured.original.returns)
+def same_distribution(measured: Measured, column: str) -> Judgement:
+    """Random play has returns, or lengths, distributed as the original's.
 
-
-def random_length(measured: Measured) -> Judgement:
-    """Lengths of random play are distributed as the original's."""
-    return _same_distribution(measured.played.lengths, measured.original.lengths)
-
-
-def _same_distribution(port: np.ndarray, original: np.ndarray) -> Judgement:
-    """A two-sample Kolmogorov-Smirnov test; for numbers with ties it is conservative."""
+    By a two-sample Kolmogorov-Smirnov test, which is conservative for numbers with ties.
+    """
     from scipy.stats import ks_2samp
 
+    port, original = (getattr(x, column) for x in (measured.played, measured.original))
     p_value = float(ks_2samp(port, original, method="asymp").pvalue)
     port_mean, original_mean = (
         f"{sample.mean():.3g} ± {sample.std(ddof=1) / math.sqrt(len(sample)):.2g}"
@@ -208,8 +204,8 @@ RULES: dict[str, Callable[[Measured], Judgement]] = {
     "last action survives reset": last_action_survives,
     "no time limit": no_time_limit,
     "freeway length": freeway_length,
-    "return of random play": random_return,
-    "length of random play": random_length,
+    "return of random play": functools.partial(same_distribution, column="returns"),
+    "length of random play": functools.partial(same_distribution, column="lengths"),
 }
 """Every rule, by its name."""
 

@@ -6,7 +6,6 @@ that the original cannot do. Nothing has to be known of the port's own state or 
 """
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -34,31 +33,22 @@ CAREFUL: dict[str, tuple[Policy, ...]] = {
 """What a careful player does where it is safe. Every game is also played at random."""
 
 
-class Difference(NamedTuple):
-    """A step that the original could not have made."""
-
-    where: str
-    """Such as ``seed 0, episode 1, step 5``; step 0 is an episode's start."""
-    what: str
-    """How it differs, in words."""
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.what}"
-
-
 @dataclass
 class Tally:
-    """What was seen of one game of a port."""
+    """What was seen of one game of a port.
+
+    Differences are told as ``seed 0, episode 1, step 5: …``; step 0 is an episode's start.
+    """
 
     steps: int = 0
     episodes: int = 0
     longest: int = 0
     """Steps of the longest episode."""
-    impossible: list[Difference] = field(default_factory=list)
+    impossible: list[str] = field(default_factory=list)
     """Steps that the original cannot make."""
-    wrong_starts: list[Difference] = field(default_factory=list)
+    wrong_starts: list[str] = field(default_factory=list)
     """Episodes that began as the original's cannot."""
-    truncated: list[Difference] = field(default_factory=list)
+    truncated: list[str] = field(default_factory=list)
     """Episodes that the port cut."""
     as_chosen: int = 0
     """Steps in which the chosen action was executed and not the last one, where that shows."""
@@ -83,25 +73,24 @@ class Tracker:
     def play(self, steps: int, *, seed: int, policy: Policy | None = None) -> None:
         """Plays so many steps, at random without a policy; a new seed follows a difference."""
         rng = np.random.default_rng(seed)
-        left = steps
-        while left > 0 and len(self.tally.wrong_starts) < 3:
-            left -= self._play_seed(seed, left, rng, policy)
+        end = self.tally.steps + steps
+        while self.tally.steps < end and len(self.tally.wrong_starts) < 3:
+            self._play_seed(seed, end, rng, policy)
             seed += 1_000_000
 
     def _play_seed(
-        self, seed: int, limit: int, rng: np.random.Generator, policy: Policy | None
-    ) -> int:
-        """Plays until the limit or a difference; returns the number of steps."""
+        self, seed: int, end: int, rng: np.random.Generator, policy: Policy | None
+    ) -> None:
+        """Plays until `end` steps were taken in all, or until a difference."""
         self.seed, self.episode, self.step = seed, 1, 0
         states = self._begin(self.played.reset(seed)[0] != 0, [])
-        made = 0
-        while made < limit and states:
+        while self.tally.steps < end and states:
             if self.step == 0 and policy is not policies.noop:
                 action = self._revealing_action(states, rng)
             else:
                 action = self._choose(states[0], rng, policy)
             frame = self.played.step(np.array([action]))
-            made, self.step = made + 1, self.step + 1
+            self.step += 1
             terminated, truncated = bool(frame.terminated[0]), bool(frame.truncated[0])
             seen = np.asarray(frame.observation[0]) != 0
             shown = Shown(seen, float(frame.reward[0]), terminated)
@@ -114,11 +103,9 @@ class Tracker:
                 self.tally.episodes += 1
                 self.episode, self.step = self.episode + 1, 0
                 states = self._begin(np.asarray(frame.following[0]) != 0, states)
-        return made
 
-    def _difference(self, what: str) -> Difference:
-        where = f"seed {self.seed}, episode {self.episode}, step {self.step}"
-        return Difference(where, what)
+    def _difference(self, what: str) -> str:
+        return f"seed {self.seed}, episode {self.episode}, step {self.step}: {what}"
 
     def _begin(self, observation: np.ndarray, before: list[PossibleState]) -> list[PossibleState]:
         """The states in which an episode can begin like this, for each last action before it."""

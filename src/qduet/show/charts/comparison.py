@@ -15,8 +15,7 @@ import numpy as np
 from qduet.results import published
 from qduet.results.collect import Collection
 from qduet.results.comparison import Line, Summary
-from qduet.results.runs import Scores
-from qduet.show.chart import STEPS, Axis, Chart, Panel, Series
+from qduet.show.chart import FEW_SEEDS, STEPS, Axis, Chart, Panel, Series
 from qduet.show.charts.training import METRICS, banded_series, score_series
 from qduet.show.names import agent_styles
 
@@ -45,13 +44,12 @@ def learning_curves(collection: Collection) -> Chart:
     label = METRICS.get(collection.metric, collection.metric)
     panels = []
     for game in collection.games:
-        curves = {a: collection.curves[game, a] for a in collection.agents_of(game)}
-        lines = [
-            score_series(agent, Scores(c.seeds, collection.steps, c.values))
-            for agent, c in curves.items()
-        ]
+        agents = collection.agents_of(game)
+        lines = [score_series(agent, collection.curves[game, agent]) for agent in agents]
         panels.append(Panel(published.title(game), Axis(STEPS), Axis(label), tuple(lines)))
-    title = f"Learning curves ({_note(collection, 'mean and 95 % interval')})"
+    few = all(len(curves.seeds) < FEW_SEEDS for curves in collection.curves.values())
+    drawn = "mean, and thin lines for the seeds" if few else "mean and 95 % interval"
+    title = f"Learning curves ({_note(collection, drawn)})"
     return Chart(title, agent_styles(collection.agents), tuple(panels))
 
 

@@ -14,7 +14,8 @@ def beta_chart(collection: Collection) -> Chart:
     betas = sorted(float(agent.rpartition("beta-")[2]) for agent in collection.agents)
     labels = {float(agent.rpartition("beta-")[2]): agent for agent in collection.agents}
     places = np.arange(len(betas), dtype=float)
-    x = Axis("β", ticks=tuple(places), names=tuple(f"{beta:g}" for beta in betas))
+    papers = betas.index(0.001) if 0.001 in betas else None
+    x = Axis("β", ticks=tuple(places), names=tuple(map(_short, betas)), guide=papers)
     panels = []
     for game in collection.games:
         samples = [collection.curves[game, labels[beta]].last for beta in betas]
@@ -26,3 +27,8 @@ def beta_chart(collection: Collection) -> Chart:
         "intervals over seeds. The paper’s β is 0.001."
     )
     return Chart("RDQ and β", agent_styles(("rdq",)), tuple(panels), alt=alt)
+
+
+def _short(beta: float) -> str:
+    """``1e-3`` or ``2.5e-3``: eight of them fit below a panel."""
+    return np.format_float_scientific(beta, trim="-", exp_digits=1) if beta else "0"

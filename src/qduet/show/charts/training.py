@@ -15,7 +15,7 @@ import numpy as np
 from qduet import stats
 from qduet.results import published
 from qduet.results.runs import Runs, Scores
-from qduet.show.chart import PUBLISHED, STEPS, Axis, Chart, Panel, Select, Series
+from qduet.show.chart import FEW_SEEDS, PUBLISHED, STEPS, Axis, Chart, Panel, Select, Series
 from qduet.show.names import agent_styles
 
 METRICS = {
@@ -31,9 +31,6 @@ METRICS = {
 
 FEW_EVALUATIONS = 21
 """A learning curve through up to so many evaluations has a marker at each of them."""
-
-FEW_SEEDS = 5
-"""Fewer are drawn one by one on the page: their interval would fill the panel."""
 
 ALIKE = ("env", "game_program", "protocol", "steps", "evaluate_every", "episodes")
 """Settings that the directories of one panel have in common, besides the game."""
@@ -144,21 +141,4 @@ def _published(runs: Runs, label: str, metric: str) -> Scores | None:
         return None
     scores = published.scores(runs.game, label, metric)
     there = scores.steps <= runs.config["steps"]
-    if there.sum() < 2:
-        return None
-    return Scores(scores.seeds, scores.steps[there], scores.values[:, there])
-
-
-def published_chart() -> Chart:
-    """The published curves alone, for want of runs to put beside them."""
-    panels, ends = [], []
-    styles = agent_styles(published.AGENTS)
-    for game in published.GAMES:
-        title = published.title(game)
-        scores = {agent: published.scores(game, agent) for agent in published.AGENTS}
-        lines = tuple(score_series(agent, s) for agent, s in scores.items())
-        panels.append(Panel(title, Axis(STEPS, min=0), Axis(METRICS["return_mean"]), lines))
-        last = {agent: stats.mean_interval(s.values[:, -1]) for agent, s in scores.items()}
-        ends.append(f"{title}: {', '.join(f'{styles[a].label} {end}' for a, end in last.items())}.")
-    alt = "Mean return at 10,000,000 steps, with 95 % intervals over seeds. " + " ".join(ends)
-    return Chart("Published curves", styles, tuple(panels), alt=alt)
+    return scores.where(there) if there.sum() > 1 else None

@@ -17,40 +17,6 @@ from typing import Any
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 """The page's own rule for browsers: nothing is ever fetched."""
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ margin: 0 auto; padding: 16px; max-width: 1100px; background: #f4f5f7; }}
-h1 {{ font: 600 1.4rem/1.3 system-ui, sans-serif; margin: 4px 0 14px; overflow-wrap: anywhere; }}
-@media (prefers-color-scheme: dark) {{ body {{ background: #0e1013; color: #e8eaed; }} }}
-@media (max-width: 480px) {{ body {{ padding: 8px; }} }}
-{style}
-</style>
-</head>
-<body>
-<main>
-<h1>{title}</h1>
-<div id="player"></div>
-</main>
-{recordings}
-<script>
-{script}
-const found = JSON.parse(document.getElementById("recordings").textContent);
-const place = document.getElementById("player");
-const shown = found.length > 1 ? qduet.mountGallery(place, found).player
-  : qduet.mountPlayer(place, found[0]);
-</script>
-</body>
-</html>
-"""
-
 
 def _asset(name: str) -> str:
     return resources.files("qduet.show.player").joinpath(name).read_text(encoding="utf-8")
@@ -76,7 +42,7 @@ def embedded(value: Any, element_id: str) -> str:
 
 def page(documents: Sequence[dict[str, Any]], *, title: str) -> str:
     """A page that plays these recordings (`recording_file.document`) and needs no network."""
-    return _PAGE.format(
+    return _asset("page.html").format(
         policy=POLICY,
         title=html.escape(title),
         style=style(),

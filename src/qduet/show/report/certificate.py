@@ -25,8 +25,7 @@ from qduet.paper.claims import (
 from qduet.results import published
 from qduet.results.published import AGENT_NAMES, title
 from qduet.show.report.effects import whisker
-from qduet.show.report.html import Child, Raw, details, el, join, table
-from qduet.show.report.parts import Part, evidence
+from qduet.show.report.html import Child, Part, Raw, details, el, evidence, join, table
 
 KINDS = {"agree": "yes", HOLDS: "yes", CORRECTED: "mended", "differ": "no", FAILS: "no"}
 """How a verdict looks; others are open."""
@@ -71,33 +70,75 @@ def agreeing(certificate: Certificate) -> str:
     return f"{verdicts.count('agree')} of {len(verdicts)} cells agree, {others}"
 
 
-def wins(certificate: Certificate) -> list[tuple[str, int, int]]:
-    """How often RDQ is shown to be ahead: (other agent, games, of how many)."""
+def wins(certificate: Certificate) -> list[str]:
+    """How often RDQ is shown to be ahead: ``DQN in 4 of 5 games``."""
     verdicts = {claim.statement: claim.verdict for claim in tested(certificate)}
     found = []
     for other in ("dueling_dqn", "dqn"):
         named = [verdicts.get(rdq_outperforms(game, other)) for game in published.GAMES]
         there = [verdict for verdict in named if verdict]
         if there:
-            found.append((AGENT_NAMES[other], there.count(HOLDS), len(there)))
+            won = f"{there.count(HOLDS)} of {len(there)} games"
+            found.append(f"{AGENT_NAMES[other]} in {won}")
     return found
 
 
-def exceptions(certificate: Certificate) -> dict[str, list[str]]:
-    """What is not simply as the paper says, by verdict, a line each."""
-    lines: dict[str, list[str]] = {}
+def at_the_top(certificate: Certificate, runs_at: str) -> Child:
+    """What came out, in numbers; and what did not come out as the paper says, by name."""
+    tiles = []
+    if ahead := " and of ".join(wins(certificate)):
+        text = f"Regularized Dueling Q-learning, the paper’s agent, is ahead of {ahead}"
+        tiles.append(_tile("RDQ", text, runs_at))
+    claims = [claim.verdict for claim in tested(certificate)]
+    if claims:
+        text = f"claims of the paper tested: {counted(claims, WORDS)}"
+        tiles.append(_tile(str(len(claims)), text, "#certificate", _bar(claims)))
+    cells = [cell.verdict for cell in cells_of(certificate)]
+    if cells:
+        runs = sum(len(source.agents) * source.seeds for source in certificate.sources)
+        agree = agreeing(certificate)
+        text = f"runs, held against the published scores: {agree} (a cell: one agent in one game)"
+        tiles.append(_tile(str(runs), text, runs_at, _bar(cells)))
+    return [el("ul", tiles, class_="verdict") if tiles else None, _exceptions(certificate)]
+
+
+def _tile(number: str, text: str, link: str, bar: Raw | None = None) -> Raw:
+    return el("li", el("a", el("b", number), " ", el("span", text), href=link), bar)
+
+
+def _bar(verdicts: Sequence[str]) -> Raw:
+    """The shares of the verdicts, as a line of blocks."""
+    order = ("yes", "mended", "open", "no")
+    by_kind = sorted((KINDS.get(v, "open") for v in verdicts), key=order.index)
+    return el("div", [el("i", class_=kind) for kind in by_kind], class_="bar", aria_hidden="true")
+
+
+EXCEPTIONS = {
+    FAILS: "What does not hold",
+    UNDECIDED: "What is undecided",
+    CORRECTED: "What holds with a correction",
+}
+
+
+def _exceptions(certificate: Certificate) -> Raw | None:
+    """What is undecided, refuted or corrected: named here, so that nobody has to look for it."""
+    found: dict[str, list[str]] = {verdict: [] for verdict in EXCEPTIONS}
     for claim in tested(certificate):
-        if claim.verdict in (UNDECIDED, FAILS):
+        if claim.verdict in found:
             where = "Figure 6" if claim.where == MINATAR else claim.where
-            lines.setdefault(claim.verdict, []).append(f"{where}: {claim.statement} ({claim.ours})")
-        elif claim.verdict == CORRECTED:
-            line = f"{claim.where}: {claim.statement} ({claim.theirs})"
-            lines.setdefault(CORRECTED, []).append(line)
+            why = claim.theirs if claim.verdict == CORRECTED else claim.ours
+            found[claim.verdict].append(f"{where}: {claim.statement} ({why})")
     for cell in certificate.cells:
         if cell.verdict != "agree":
-            verdict = {"differ": FAILS}.get(cell.verdict, cell.verdict)
-            lines.setdefault(verdict, []).append(difference_line(cell))
-    return lines
+            found[{"differ": FAILS}.get(cell.verdict, UNDECIDED)].append(difference_line(cell))
+    lists = [
+        [el("h4", EXCEPTIONS[verdict]), el("ul", [el("li", line) for line in lines])]
+        for verdict, lines in found.items()
+        if lines
+    ]
+    if not lists:
+        return None
+    return details("Which claims and cells are not plain agreement", lists, class_="exceptions")
 
 
 # --- Cells ---------------------------------------------------------------------------------------

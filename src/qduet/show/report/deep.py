@@ -1,26 +1,29 @@
 """Training runs on the page: what they are, what came out, charts, warnings, numbers.
 
-    for parent, runs in grouped(paths).items():     # results/figure6 -> its five games
-        part = show(Item(parent, [load(path) for path in runs], ...), "deep-0")
+    groups = load_groups(find([Path("results")]), problems)    # results/figure6 -> its five games
+    items(groups, *certificates_of(...), problems)["study"]    # what the page shows, by section
 
 Directories that lie side by side are one item.
 """
 
 import itertools
-from collections.abc import Iterable
+import re
+from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from qduet.core.errors import InputError
-from qduet.paper.certificate import Certificate, cost
-from qduet.results import published
+from qduet.core.reading import as_input_error
+from qduet.paper.admission import is_figure6
+from qduet.paper.certificate import Certificate, certify
+from qduet.paper.figures import FIGURES
 from qduet.results.collect import Collection
-from qduet.results.runs import Runs
+from qduet.results.published import GAMES
+from qduet.results.runs import Runs, load
 from qduet.show.chart import chart_data
 from qduet.show.charts.study import beta_chart
-from qduet.show.charts.training import published_chart, runs_chart
+from qduet.show.charts.training import runs_chart
 from qduet.show.names import agent_styles
 from qduet.show.report import certificate as certified
 from qduet.show.report.deep_numbers import (
@@ -28,7 +31,11 @@ from qduet.show.report.deep_numbers import (
     agents_table,
     collected,
     collections_of,
+    heading,
+    notes_on,
     numbers_of,
+    origin,
+    setting,
 )
 from qduet.show.report.effects import (
     KEY,
@@ -39,14 +46,19 @@ from qduet.show.report.effects import (
     effects_table,
     tally,
 )
-from qduet.show.report.html import Child, details, el
-from qduet.show.report.kinds import OWN, PAPER, Kind
-from qduet.show.report.parts import Origin, Part, figure, protocol, source
-
-NOTHING_OF_OURS = (
-    "No runs at the paper’s scale were given: these are the authors’ released scores, and nothing "
-    "of ours."
+from qduet.show.report.html import Child, Part, details, el, figure
+from qduet.show.report.sources import (
+    CHECKS,
+    OWN,
+    PAPER,
+    STUDY,
+    Found,
+    Purpose,
+    attempt,
+    distinct_headings,
+    purpose_of,
 )
+
 NO_COUNTERPART = "These runs have no counterpart in the paper"
 
 MOST_PAIRS = 6
@@ -56,20 +68,12 @@ MOST_SENTENCES = 3
 """So many conclusions stand in sentences; of more there is a count."""
 
 
-def grouped(paths: Iterable[Path]) -> dict[Path, list[Path]]:
-    """Directories of runs by the directory they lie in."""
-    groups: dict[Path, list[Path]] = {}
-    for path in paths:
-        groups.setdefault(path.parent, []).append(path)
-    return groups
-
-
 class Item(NamedTuple):
     """Runs that are shown together."""
 
     parent: Path
     runs: list[Runs]
-    kind: Kind
+    purpose: Purpose
     beside: list[Runs]
     """Runs of other items, which these are compared with."""
     certificate: Certificate | None
@@ -80,32 +84,30 @@ class Item(NamedTuple):
 
 def show(item: Item, name: str, heading: str) -> Part:
     """The item of all runs below a directory."""
-    runs, kind = item.runs, item.kind
+    runs, purpose = item.runs, item.purpose
     collections, reasons = collections_of(runs)
-    families = compared(item, collections)
-    found = [effect for family in families for effect in family]
+    families, missing = compared(item, collections)
+    found = [effect for family in families for effect in family.effects]
     chart = _chart(item, collections)
     sentences = []
-    if item.certificate and item.certificate.step and kind.section != PAPER:
+    if item.certificate and item.certificate.step and purpose.section != PAPER:
         sentences = [f"Beside the published runs, {certified.agreeing(item.certificate)}."]
-    sentences += [line for family in families for line in _sentences(family)]
-    if kind.section == OWN and not item.certificate:
+    sentences += [line for family in families for line in _sentences(family.effects)]
+    if purpose.section == OWN and not item.certificate:
         sentences.append(f"{NO_COUNTERPART}.")
-    notes = [el("li", note) for directory in runs for note in _notes(directory)]
+    notes = [el("li", note) for directory in runs for note in notes_on(directory)]
+    notes += [el("li", missing)] if missing else []
     intro = [
-        el("p", kind.about, class_="about") if kind.about else None,
-        el("p", _setting(runs), class_="setting"),
+        el("p", purpose.about, class_="about") if purpose.about else None,
+        el("p", setting(runs), class_="setting"),
         el("ul", notes, class_="missing") if notes else None,
     ]
     numbers, stated = numbers_of(collections)
     why = []
-    if item.refused and kind.section == OWN:
+    if item.refused and purpose.section == OWN:
         why = [f"Not compared with the published scores: {item.refused}."]
     at = f"Difference of the mean returns at step {collections[0][1].at:,}" if found else ""
-    asked = f"{at}. Is RDQ ahead? (one-sided tests)" if kind.one_sided else at
-    tables = [
-        effects_table(family, caption=at if i else asked) for i, family in enumerate(families)
-    ]
+    tables = [effects_table(f.effects, caption=at + f.question) for f in families]
     rest: list[Child] = [
         [KEY, *tables] if tables else None,
         certified.agreement(item.certificate) if item.certificate else None,
@@ -117,7 +119,15 @@ def show(item: Item, name: str, heading: str) -> Part:
     data: dict[str, Any] = {"numbers": stated, "comparisons": [e._asdict() for e in found]}
     drawn = figure(name, chart.alt) if chart else None
     return Part(
-        name, heading, intro, drawn, rest, charts, {name: data}, _origins(item), tuple(sentences)
+        name,
+        heading,
+        intro,
+        drawn,
+        rest,
+        charts,
+        {name: data},
+        (origin(item.parent, runs),),
+        tuple(sentences),
     )
 
 
@@ -127,29 +137,54 @@ def _sentences(family: list[Effect]) -> list[str]:
 
 
 def _chart(item: Item, collections: Collections) -> Any:
-    """Learning curves; for the β study, returns against β."""
-    if item.kind.id == "beta" and len(collections) == 1:
-        return beta_chart(collections[0][1])
+    """Learning curves; for RDQ with several β, evaluated at the end alone, returns against β."""
     evaluated = [r for r in item.runs if len(r.table["step"])]
     curves = any(len(set(r.table["step"].tolist())) > 2 for r in evaluated)
-    return runs_chart(item.runs) if curves or (evaluated and item.kind.section == OWN) else None
+    if len(collections) == 1 and not curves and _is_of_betas(collections[0][1]):
+        return beta_chart(collections[0][1])
+    return runs_chart(item.runs) if curves or (evaluated and item.purpose.section == OWN) else None
 
 
-def compared(item: Item, collections: Collections) -> list[list[Effect]]:
-    """The differences between agents, by family of tests."""
-    found: list[list[Effect]] = []
+def _is_of_betas(collection: Collection) -> bool:
+    """Whether all agents are RDQ with a β of its own, each on every game."""
+    agents = collection.agents
+    named = all(re.fullmatch(r"rdq-beta-\d+(\.\d+)?(e-\d+)?", agent) for agent in agents)
+    return named and len(agents) > 1 and collection.everywhere == agents
+
+
+class Family(NamedTuple):
+    """Differences that are tested, and corrected, together."""
+
+    effects: list[Effect]
+    one_sided: bool
+
+    @property
+    def question(self) -> str:
+        """What one-sided tests ask; nothing of others."""
+        if not self.one_sided:
+            return ""
+        first = self.effects[0].x
+        return f". Is {agent_styles([first])[first].label} ahead? (one-sided tests)"
+
+
+def compared(item: Item, collections: Collections) -> tuple[list[Family], str]:
+    """The differences between agents by family of tests, and what of `pairs` is not there."""
+    purpose, found = item.purpose, list[Family]()
     try:
         every = collected([*item.runs, *item.beside])
     except InputError:
         every = None
-    if every and item.kind.families:
-        for i, pairs in enumerate(item.kind.families(every.agents)):
-            one_sided = item.kind.one_sided and i == 0
-            games = len(published.GAMES)
-            found.append(effects(every, pairs, games=games, one_sided=one_sided))
-    if not any(found):
-        found = [effects(collection, _own_pairs(collection)) for _, collection in collections]
-    return [family for family in found if family]
+    if every:
+        for i, pairs in enumerate(purpose.pairs):
+            one_sided = purpose.one_sided and i == 0
+            own = effects(every, pairs, games=purpose.games, one_sided=one_sided)
+            found.append(Family(own, one_sided))
+    missing = ""
+    if not any(family.effects for family in found):
+        if purpose.pairs:
+            missing = "No pair of experiment.json is on this page; all pairs are compared instead."
+        found = [Family(effects(c, _own_pairs(c)), False) for _, c in collections]
+    return [family for family in found if family.effects], missing
 
 
 def _own_pairs(collection: Collection) -> Pairs:
@@ -158,92 +193,86 @@ def _own_pairs(collection: Collection) -> Pairs:
     return pairs if len(pairs) <= MOST_PAIRS else [(x, first) for x in collection.agents[1:]]
 
 
-def show_published(name: str) -> Part:
-    """The published curves alone, for want of runs to put beside them."""
-    chart = published_chart()
-    missing = el("p", NOTHING_OF_OURS, class_="missing")
-    origin = source("qduet/results/data/published_scores.csv")
-    title = "Figure 6, as published"
-    return Part(name, title, missing, figure(name, chart.alt), origin, {name: chart_data(chart)})
+# --- All training runs ---------------------------------------------------------------------------
+
+Groups = dict[Path, list[Runs]]
+"""Runs by the directory that theirs lie in; those of the paper first, then the longest."""
+
+FIGURE6 = Purpose(
+    "Figure 6: DQN, Dueling DQN and RDQ on MinAtar",
+    section=PAPER,
+    games=len(GAMES),
+    one_sided=True,
+    pairs=([("rdq", "dueling_dqn"), ("rdq", "dqn")], [("dueling_dqn", "dqn")]),
+)
+"""The paper's runs, wherever they lie: they are known by their settings (`is_figure6`)."""
 
 
-def heading(runs: list[Runs], kind: Kind) -> str:
-    """What these runs are."""
-    if kind.title:
-        return kind.title
-    agents = tuple(dict.fromkeys(label for directory in runs for label in directory.agents))
-    games = list(dict.fromkeys(published.title(directory.game) for directory in runs))
-    few = " and ".join(games) if len(games) < 3 else f"{len(games)} games"
-    names = ", ".join(agent_styles(agents)[a].label for a in agents)
-    who = names if len(agents) <= 4 else f"{len(agents)} agents"
-    return f"{few}: {who}, {_steps(runs)} steps"
+def load_groups(found: Found, problems: list[str]) -> Groups:
+    """The runs that were found; adds to `problems` what could not be read."""
+    groups, by_parent = {}, defaultdict(list)
+    for path in found.runs:
+        by_parent[path.parent].append(path)
+    for parent, paths in by_parent.items():
+        loaded = [attempt(problems, path, load, path) for path in paths]
+        if any(loaded):
+            groups[parent] = [runs for runs in loaded if runs is not None]
+    rank = lambda parent: (not is_figure6(groups[parent]), -_longest(groups[parent]))
+    return {parent: groups[parent] for parent in sorted(groups, key=rank)}
 
 
-# --- Words ---------------------------------------------------------------------------------------
+def _longest(runs: list[Runs]) -> int:
+    return max(int(item.config["steps"]) for item in runs)
 
 
-def _steps(runs: list[Runs]) -> str:
-    """How long they are, the shortest first: ``1,000, 6,000 and 1M``."""
-    counts = sorted({directory.config["steps"] for directory in runs})
-    *others, last = [f"{n / 1e6:g}M" if n >= 1_000_000 else f"{n:,}" for n in counts]
-    return f"{', '.join(others)} and {last}" if others else last
+def certificates_of(
+    found: Found, groups: Groups, problems: list[str]
+) -> tuple[dict[Path | None, Certificate], dict[Path, str]]:
+    """The certificates of all runs that may be compared with the published ones; else why not.
+
+    The first one has the claims on what was reproduced, and stands alone (None) without runs.
+    """
+    figures = [folder for folder in found.curves if folder.name in FIGURES]
+    whole = [folder.parent for folder in figures if (folder / "summary.json").exists()]
+    whole += [path.parent.parent for path in found.theory if path.parent.name == "theory"]
+    reproduced: dict[str, Any] = {"reproduced": whole[0] if whole else None, "problems": problems}
+    made: dict[Path | None, Certificate] = {}
+    refused = {}
+    for parent, runs in groups.items():
+        try:
+            with as_input_error(parent):
+                made[parent] = certify([r.directory for r in runs], **({} if made else reproduced))
+        except InputError as error:
+            refused[parent] = str(error)
+    if not made and (found.theory or whole):
+        made[None] = certify([], **reproduced)
+    return made, refused
 
 
-def _setting(runs: list[Runs]) -> str:
-    """How they were made, once if all were made alike."""
-    texts = []
-    for directory in runs:
-        config, seeds = directory.config, len(directory.config["seeds"])
-        texts.append(
-            f"{seeds if seeds > 1 else 'a single'} seed{'s' * (seeds != 1)}, {config['steps']:,} "
-            f"steps, {protocol(config.get('protocol', 'unknown'))}, "
-            f"{config.get('episodes', '?')} episodes per evaluation"
+def items(
+    groups: Groups,
+    certificates: Mapping[Path | None, Certificate],
+    refused: dict[Path, str],
+    problems: list[str],
+) -> dict[str, list[Part]]:
+    """The items of all training runs, by section."""
+    read = lambda parent: attempt(problems, parent, purpose_of, parent) or Purpose()
+    purposes = [FIGURE6 if is_figure6(runs) else read(at) for at, runs in groups.items()]
+    titles = [p.title or heading(r) for p, r in zip(purposes, groups.values(), strict=True)]
+    headings = distinct_headings(titles, list(groups))
+    sections: dict[str, list[Part]] = {PAPER: [], CHECKS: [], STUDY: [], OWN: []}
+    by_place = {parent.resolve(): runs for parent, runs in groups.items()}
+    for i, parent in sorted(enumerate(groups), key=lambda each: purposes[each[0]].order):
+        folder = parent.resolve().parent
+        beside = [r for name in purposes[i].beside for r in by_place.get(folder / name, ())]
+        item = Item(
+            parent,
+            groups[parent],
+            purposes[i],
+            beside,
+            certificates.get(parent),
+            refused.get(parent, ""),
         )
-    counts = [len(directory.agents) for directory in runs]
-    agents = lambda n: f"{n} agent{'s' * (n != 1)} × "
-    if len(set(texts)) > 1:
-        each = zip(runs, counts, texts, strict=True)
-        return " ".join(f"{r.directory.name}: {agents(n)}{text}." for r, n, text in each)
-    games = {directory.game for directory in runs}
-    which = "Each game" if len(games) == len(runs) else "Each directory"
-    which = published.title(runs[0].game) if len(runs) == 1 else which
-    several = f"{min(counts)} to {agents(max(counts))}"
-    alike = len(set(counts)) == 1
-    return f"{which}: {agents(counts[0]) if alike else several}{texts[0]}."
-
-
-def _notes(runs: Runs) -> list[str]:
-    """What a reader must know before trusting the curves."""
-    notes, steps = [], runs.table["step"]
-    if not len(steps):
-        notes.append(f"{runs.directory} has no evaluation yet: there is nothing to show.")
-    elif not runs.finished:
-        last = int(steps.max())
-        notes.append(
-            f"{runs.directory} is unfinished: evaluated up to step {last:,} of "
-            f"{runs.config['steps']:,}; what all seeds have is shown."
-        )
-    for agent in runs.agents:
-        lost = ~np.isfinite(runs.table["return_mean"]) & (runs.table["agent"] == agent)
-        seeds = sorted(set(runs.table["seed"][lost].tolist()))
-        if seeds:
-            first = int(steps[lost].min())
-            notes.append(
-                f"{runs.directory}: no finite return of {agent}, seed "
-                f"{', '.join(map(str, seeds))}, from step {first:,} on: diverged. There the mean "
-                "is not drawn."
-            )
-    return notes
-
-
-def _origins(item: Item) -> tuple[Origin, ...]:
-    """What was run, where and for how long."""
-    runs = item.runs
-    number = sum(len(directory.agents) * len(directory.config["seeds"]) for directory in runs)
-    games = ", ".join(dict.fromkeys(published.title(directory.game) for directory in runs))
-    text = f"{number} run{'s' * (number != 1)} of {_steps(runs)} steps: {games}"
-    seconds = sum(cost(directory).seconds for directory in runs)
-    time = f"{seconds / 60:.1f} min" if np.isfinite(seconds) else ""
-    devices = {str((r.config.get("provenance") or {}).get("device", "unknown")) for r in runs}
-    where = str(runs[0].directory if len(runs) == 1 else item.parent)
-    return (Origin(text, where, ", ".join(sorted(devices)), time),)
+        part = attempt(problems, parent, show, item, f"deep-{i}", headings[i])
+        sections[purposes[i].section] += [part] if part else []
+    return sections

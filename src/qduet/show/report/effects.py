@@ -23,7 +23,7 @@ from qduet.show.names import Style, agent_styles
 from qduet.show.report.html import Raw, el, table
 from qduet.stats import Interval
 
-Pairs = Sequence[tuple[str, str]]
+Pairs = Sequence[Sequence[str]]
 """Of agents: the first one is compared with the second."""
 
 FEW = 4

@@ -12,14 +12,13 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from qduet.core.errors import InputError
 from qduet.core.files import open_arrays
-from qduet.core.reading import as_input_error, read_json
-from qduet.paper.figures import FIGURES, figure_of
+from qduet.core.reading import as_input_error
+from qduet.paper.figures import FIGURES
 from qduet.paper.findings import Finding, findings
 from qduet.tabular.experiments import SHARED, TabularExperiment
 from qduet.tabular.rules import RULES
-from qduet.tabular.running import ABOUT, Results
+from qduet.tabular.running import Results
 from qduet.tabular.summary import Summary, summarise_all
 from qduet.tabular.sweeps import Curves
 
@@ -69,19 +68,7 @@ def _declare(settings: dict[str, Any], **own: Any) -> TabularExperiment:
     return TabularExperiment(**{"rules": (), **{key: settings[key] for key in SHARED}, **own})
 
 
-def title(folder: Path) -> str | None:
-    """What the experiment in a folder is called by who ran it, or None; or `InputError`."""
-    path = folder / ABOUT
-    if not path.exists():
-        return None
-    found = read_json(path).get("title")
-    text = " ".join(found.split()) if isinstance(found, str) else "\0"
-    if not text.isprintable():
-        raise InputError(f"{path} is damaged: it holds no title")
-    return text or None
-
-
-def load(folder: Path, files: list[CurvesFile], title: str | None = None) -> list[Loaded]:
+def load(folder: Path, files: list[CurvesFile], title: str = "") -> list[Loaded]:
     """The experiments that `files` belong to: one for each set of shared settings.
 
     One that is not the paper's is called `title`, or what its folder is called.
@@ -92,8 +79,8 @@ def load(folder: Path, files: list[CurvesFile], title: str | None = None) -> lis
     return [_experiment(folder, of_a_kind, title) for of_a_kind in kinds.values()]
 
 
-def _experiment(folder: Path, files: list[CurvesFile], title: str | None) -> Loaded:
-    declared = FIGURES.get(figure_of(folder.resolve()))  # "." has no name
+def _experiment(folder: Path, files: list[CurvesFile], title: str) -> Loaded:
+    declared = FIGURES.get(folder.resolve().name)  # "." has no name
     if declared and declared.problem != files[0].settings["problem"]:
         declared = None
     figure = declared.figure if declared else folder.resolve().name

@@ -2,7 +2,7 @@
 
 import datetime
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,11 +13,22 @@ from qduet.core.provenance import provenance
 from qduet.core.reading import read_json
 from qduet.results.runs import CONFIG
 from qduet.show.player import page as player
-from qduet.show.report import opening
-from qduet.show.report import provenance as origins
-from qduet.show.report.html import Raw, el
-from qduet.show.report.sections import Content, Section, attempt, content, load_groups
-from qduet.show.report.sources import find
+from qduet.show.report import certificate
+from qduet.show.report.deep import load_groups
+from qduet.show.report.html import Child, Origin, Raw, code, details, el, table
+from qduet.show.report.sections import Content, Section, content
+from qduet.show.report.sources import RUNS, attempt, find
+
+TITLE = "Learning with two value functions"
+IDEA = (
+    "An agent usually learns one value function: Q(s, a), how good an action is. The methods here "
+    "learn a second one with it: V(s), how good the situation is, whatever one does. Every action "
+    "teaches it something, so it is learned sooner, and helps to learn the rest."
+)
+REFERENCE = (
+    "After “An Analysis of Action-Value Temporal-Difference Methods That Learn State Values” "
+    "(Daley, Nagarajan, White and Machado, RLC 2025): its experiments and theorems, reproduced."
+)
 
 
 class Page(NamedTuple):
@@ -50,7 +61,7 @@ def build(directories: Iterable[Path], *, title: str | None = None) -> Page:
         more = f" (and {len(problems) - 1} more)" if problems[1:] else ""
         raise InputError(f"nothing could be read: {problems[0]}{more}")
     names = " and ".join(dict.fromkeys(path.resolve().name or str(path) for path in given))
-    title = title or (names if shown.own else opening.TITLE)
+    title = title or (names if shown.own else TITLE)
     return _assemble(title, shown, settings, problems)
 
 
@@ -68,14 +79,6 @@ def _assemble(
         **provenance(),
         "made": datetime.datetime.now().astimezone().isoformat(timespec="seconds"),
     }
-    top = opening.show(
-        title,
-        own=shown.own,
-        certificate=shown.certificate,
-        headline=shown.headline,
-        plays=any(section.id == "play" and section.parts for section in shown.sections),
-        problems=problems,
-    )
     ran = [*shown.origins, *(origin for part in parts for origin in part.origins)]
     sections = [_section(section, shown) for section in shown.sections if section.parts]
     charts_js = [_static(name) for name in ("draw.js", "picture.js", "panel.js", "charts.js")]
@@ -86,10 +89,10 @@ def _assemble(
         _contents(shown.sections),
         el(
             "main",
-            top,
+            _top(title, shown, problems),
             sections,
             _absent(shown.sections),
-            origins.show(ran, settings, made),
+            _provenance(ran, settings, made),
             id="main",
         ),
         Raw(player.embedded({"charts": charts, "data": data, "made": made}, "qduet-data")),
@@ -105,6 +108,39 @@ def _assemble(
         Raw(f"<style>{player.style()}\n{_static('page.css')}</style>"),
     )
     return Page("<!doctype html>\n" + el("html", head, body, lang="en") + "\n", data, problems)
+
+
+def _top(title: str, shown: Content, problems: Sequence[str]) -> Raw:
+    """The first screen: what this is about, what came out, the headline figure, agents at play."""
+    headline = shown.headline
+    words: list[Child] = [el("h1", title)]
+    if not shown.own:
+        words += [el("p", IDEA, class_="lead"), el("p", REFERENCE, class_="note")]
+    figure: Child = None
+    if headline and shown.own:
+        words += [el("p", headline.heading, class_="lead"), headline.opening, headline.figure]
+    elif headline:
+        figure = [el("h2", headline.heading, class_="small"), headline.figure]
+    if shown.certificate:
+        runs_at = [s.id for s in shown.sections if s.id in RUNS and s.parts]
+        words.append(certificate.at_the_top(shown.certificate, f"#{next(iter(runs_at), '')}"))
+    plays = any(section.id == "play" and section.parts for section in shown.sections)
+    beside = el("div", id="qduet-glimpse") if plays else None
+    return el(
+        "header",
+        el("div", el("div", words), beside, class_="opening"),
+        _unreadable(problems),
+        figure,
+        el("noscript", el("p", "The charts and the player need JavaScript; the text does not.")),
+        id="top",
+    )
+
+
+def _unreadable(problems: Sequence[str]) -> Raw | None:
+    if not problems:
+        return None
+    items = [el("li", problem) for problem in problems]
+    return el("div", el("p", "Could not be read:"), el("ul", items), class_="problems")
 
 
 def _static(name: str) -> str:
@@ -146,3 +182,40 @@ def _absent(sections: list[Section]) -> Raw | None:
     """What the page could show, and had nothing for."""
     lines = [el("li", s.absent) for s in sections if not s.parts and s.absent]
     return el("section", el("h2", "Not here"), el("ul", lines), id="absent") if lines else None
+
+
+def _provenance(
+    origins: Sequence[Origin], settings: Sequence[tuple[Path, Any]], made: dict[str, Any]
+) -> Raw:
+    """What was run where, every setting, what wrote the page: folded, for the few who need it."""
+    file = lambda name: code(name) if name != "." else "here"
+    ran = [[o.what, o.where, o.time, file(o.file)] for o in dict.fromkeys(origins)]
+    here = [[key, str(value or "unknown")] for key, value in made.items()]
+    files = []
+    for path, document in settings:
+        rows = [[key, code(value)] for key, value in _flat(document)]
+        inner = table(("setting", "value"), rows, caption=str(path))
+        files.append(details(code(str(path)), inner))
+    headings = ("what", "where", "how long", "files")
+    return el(
+        "section",
+        el("h2", "Provenance"),
+        el("p", "Where every number comes from.", class_="finding"),
+        details("What was run, where, for how long", table(headings, ran, caption="What was run")),
+        details("Every setting, as it stands on disk", files),
+        details("What wrote this page", table(("", "this page"), here, caption="This page")),
+        id="provenance",
+    )
+
+
+def _flat(value: Any, prefix: str = "") -> Iterable[tuple[str, str]]:
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            yield from _flat(item, f"{prefix}.{key}" if prefix else str(key))
+    elif isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        for i, item in enumerate(value):
+            yield from _flat(item, f"{prefix}[{i}]")
+    elif isinstance(value, list):
+        yield prefix, ", ".join(map(str, value))
+    else:
+        yield prefix, str(value)

@@ -3,20 +3,27 @@
 A file that cannot be read costs the page that file: it is left out, and named.
 """
 
-from collections.abc import Callable, Sequence
+import itertools
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from qduet.core.errors import InputError
-from qduet.core.reading import as_input_error
 from qduet.jobs.recording_file import read_document
-from qduet.paper.certificate import Certificate, as_document, certify
-from qduet.paper.figures import FIGURES, figure_of
-from qduet.results.runs import Runs, load
-from qduet.show.report import certificate, deep, experiments, play, tabular, theory
-from qduet.show.report.kinds import CHECKS, KINDS, OWN, PAPER, STUDY, is_figure6, kind_of
-from qduet.show.report.parts import Origin, Part
-from qduet.show.report.sources import Found, inside
+from qduet.paper.certificate import Certificate, as_document
+from qduet.results import published
+from qduet.show.player.page import embedded
+from qduet.show.report import certificate, deep, experiments, tabular, theory
+from qduet.show.report.html import Origin, Part, Raw, code, details, el, table
+from qduet.show.report.sources import (
+    CHECKS,
+    OWN,
+    PAPER,
+    STUDY,
+    Found,
+    Purpose,
+    attempt,
+    distinct_headings,
+    purpose_of,
+)
 
 
 class Section(NamedTuple):
@@ -34,7 +41,7 @@ class Section(NamedTuple):
     def shows_results(self) -> bool:
         """Whether something of the given directories is in it, and not only of the paper."""
         items = {name for part in self.parts for name in (*part.charts, *part.data)}
-        return self.id != "certificate" and not items <= {"figure2", "published"}
+        return self.id != "certificate" and not items <= {"figure2"}
 
 
 class Content(NamedTuple):
@@ -51,15 +58,11 @@ class Content(NamedTuple):
     """Of what has no item."""
 
 
-Groups = dict[Path, list[Runs]]
-"""Runs by the directory that theirs lie in; those of the paper first, then the longest."""
-
-
-def content(found: Found, groups: Groups, problems: list[str]) -> Content:
+def content(found: Found, groups: deep.Groups, problems: list[str]) -> Content:
     """All sections, in the order of the page; adds to `problems` what could not be read."""
-    certificates, refused = _certificates(groups)
-    main = _main_certificate(found, certificates, problems)
-    deep_parts = _deep(found, groups, certificates, refused, problems)
+    certificates, refused = deep.certificates_of(found, groups, problems)
+    main = next(iter(certificates.values()), None)
+    deep_parts = deep.items(groups, certificates, refused, problems)
     claims = []
     if main is not None:
         claims = [certificate.show_claims(main, "certificate-0")]
@@ -79,14 +82,12 @@ def content(found: Found, groups: Groups, problems: list[str]) -> Content:
     ]
     title = "Training runs" if own else "Other runs"
     lead = "" if own else "Runs that are neither the paper’s nor part of the study."
-    others = Section(OWN, title, lead, deep_parts[OWN])
+    absent = "" if groups else "No training runs were given; qduet train makes them."
+    others = Section(OWN, title, lead, deep_parts[OWN], absent)
     sections.insert(0 if own else len(sections), others)
     finding = certificate.in_a_sentence(main) if main and main.claims else ""
     if main is not None:
         sections.append(Section("certificate", "Every claim", finding, claims))
-    if not groups:
-        absent = "No training runs were given; qduet train makes them."
-        sections[-1 if main is None else -2] = others._replace(absent=absent)
     logs = [attempt(problems, path, tabular.log_origin, path) for path in found.last_runs]
     return Content(sections, own, main, _headline(sections), [log for log in logs if log])
 
@@ -97,7 +98,9 @@ def _led(parts: list[Part], lead: str) -> str:
         return lead
     what, _, _ = parts[0].heading.partition(":")
     found = parts[0].found[0]
-    return f"{what}: {found[0].lower()}{found[1:]} {lead}"
+    if found[1:2].islower():  # DQV-Max and RDQ keep their capitals
+        found = found[0].lower() + found[1:]
+    return f"{what}: {found} {lead}"
 
 
 def _headline(sections: list[Section]) -> Part | None:
@@ -116,32 +119,12 @@ CHECKS_LEAD = (
 )
 
 
-def attempt(problems: list[str], path: Path, function: Callable[..., Any], *arguments: Any) -> Any:
-    """What `function` makes of `path`; None, and a line in `problems`, if that is not sound."""
-    try:
-        with as_input_error(path):
-            return function(*arguments)
-    except InputError as error:
-        if str(error) not in problems:
-            problems.append(str(error))
-        return None
-
-
-def distinct_headings(headings: Sequence[str], directories: Sequence[Path]) -> list[str]:
-    """The headings; those that are there twice with their directories."""
-    twice = [heading for heading in headings if headings.count(heading) > 1]
-    return [
-        heading + inside(directory) if heading in twice else heading
-        for heading, directory in zip(headings, directories, strict=True)
-    ]
-
-
 def _tabular(found: Found, problems: list[str]) -> Section:
     shown: list[experiments.Loaded] = []
     for folder, paths in found.curves.items():
         read = [attempt(problems, path, experiments.read, path) for path in paths]
         files = [file for file in read if file is not None]
-        title = attempt(problems, folder, experiments.title, folder)
+        title = (attempt(problems, folder, purpose_of, folder) or Purpose()).title
         shown += attempt(problems, folder, experiments.load, folder, files, title) or ()
     headings = distinct_headings(
         [tabular.heading(loaded) for loaded in shown], [loaded.folder for loaded in shown]
@@ -178,84 +161,22 @@ def _theory(found: Found, problems: list[str], *, with_figure2: bool) -> Section
     return Section("theory", "Theory", lead, list(filter(None, parts)), absent)
 
 
-def load_groups(found: Found, problems: list[str]) -> Groups:
-    """The runs that were found; adds to `problems` what could not be read."""
-    groups = {}
-    for parent, paths in deep.grouped(found.runs).items():
-        loaded = [attempt(problems, path, load, path) for path in paths]
-        if any(loaded):
-            groups[parent] = [runs for runs in loaded if runs is not None]
-    rank = lambda parent: (not is_figure6(groups[parent]), -_longest(groups[parent]))
-    return {parent: groups[parent] for parent in sorted(groups, key=rank)}
-
-
-def _longest(runs: list[Runs]) -> int:
-    return max(int(item.config["steps"]) for item in runs)
-
-
-def _certificates(groups: Groups) -> tuple[dict[Path, Certificate], dict[Path, str]]:
-    """The certificates of all runs that may be compared with the published ones; else why not."""
-    made, refused = {}, {}
-    for parent, runs in groups.items():
-        try:
-            with as_input_error(parent):
-                made[parent] = certify([item.directory for item in runs])
-        except InputError as error:
-            refused[parent] = str(error)
-    return made, refused
-
-
-def _main_certificate(
-    found: Found, certificates: dict[Path, Certificate], problems: list[str]
-) -> Certificate | None:
-    """The certificate of the first runs, with the claims on what was reproduced."""
-    figures = [folder for folder in found.curves if figure_of(folder) in FIGURES]
-    whole = [folder.parent for folder in figures if (folder / "summary.json").exists()]
-    whole += [path.parent.parent for path in found.theory if path.parent.name == "theory"]
-    if not (certificates or found.theory or whole):
-        return None
-    first = [Path(s.directory) for c in list(certificates.values())[:1] for s in c.sources]
-    return certify(first, reproduced=whole[0] if whole else None, problems=problems)
-
-
-def _deep(
-    found: Found,
-    groups: Groups,
-    certificates: dict[Path, Certificate],
-    refused: dict[Path, str],
-    problems: list[str],
-) -> dict[str, list[Part]]:
-    """The items of all training runs, by section."""
-    kinds = {parent: kind_of(runs) for parent, runs in groups.items()}
-    headings = distinct_headings(
-        [deep.heading(runs, kinds[parent]) for parent, runs in groups.items()], list(groups)
-    )
-    sections: dict[str, list[Part]] = {PAPER: [], CHECKS: [], STUDY: [], OWN: []}
-    order = [KINDS.index(kind) if kind in KINDS else len(KINDS) for kind in kinds.values()]
-    for i, parent in sorted(enumerate(groups), key=lambda each: order[each[0]]):
-        kind, runs = kinds[parent], groups[parent]
-        beside = [r for other, k in kinds.items() if k.id in kind.beside for r in groups[other]]
-        item = deep.Item(
-            parent, runs, kind, beside, certificates.get(parent), refused.get(parent, "")
-        )
-        part = attempt(problems, parent, deep.show, item, f"deep-{i}", headings[i])
-        sections[kind.section] += [part] if part else []
-    if found.of_the_paper and not sections[PAPER] and not sections[OWN]:
-        sections[PAPER].append(deep.show_published("published"))
-    return sections
-
-
 def _deep_finding(main: Certificate | None) -> str:
     """What came out in Figure 6, in a sentence."""
     lead = (
         "DQN learns Q alone. Dueling DQN and RDQ add up V and A in one network, and RDQ also keeps "
         "both small."
     )
-    wins = certificate.wins(main) if main else []
-    if main is None or not wins:
+    ahead = " and ".join(certificate.wins(main)) if main else ""
+    if main is None or not ahead:
         return lead
-    ahead = " and ".join(f"{other} in {n} of {total} games" for other, n, total in wins)
     return f"RDQ beats {ahead}; beside the published runs, {certificate.agreeing(main)}. {lead}"
+
+
+# --- Recorded play -------------------------------------------------------------------------------
+
+LARGEST = 9_000_000
+"""Bytes of recordings that the page takes; it must stay below 15 MB."""
 
 
 def _play(found: Found, problems: list[str]) -> Section:
@@ -265,6 +186,46 @@ def _play(found: Found, problems: list[str]) -> Section:
         "Two value functions at work: V says how good the board is, A which action is better than "
         "the others, and the agent takes the action with the largest Q."
     )
-    parts = [play.show(documents, "recordings")] if documents else []
+    parts = [_player(sorted(documents, key=_rank))] if documents else []
     absent = "No recorded play was given; qduet watch records it."
     return Section("play", "At play", lead, parts, absent)
+
+
+def _rank(item: tuple[Path, dict[str, Any]]) -> tuple[Any, ...]:
+    """Long training before short, Breakout before other games, RDQ before other agents."""
+    _, document = item
+    game, label, order = document["game"], document["label"], published.AGENTS[::-1]
+    agent = order.index(label) if label in order else len(order)
+    return -document["step"], game != "Breakout", game, agent
+
+
+def _player(documents: list[tuple[Path, dict[str, Any]]]) -> Part:
+    """The player, and the table of what it plays."""
+    sizes = itertools.accumulate(len(document["data"]) for _, document in documents)
+    fitting = sum(size <= LARGEST for size in sizes)
+    kept = documents[:fitting]
+    too_large = ", ".join(str(path) for path, _ in documents[fitting:])
+    rows = [
+        [
+            published.title(d["game"]),
+            d["label"],
+            str(d["seed"]),
+            f"{d['step']:,}",
+            f"{d['score']:.7g}",
+            code(str(path)),
+        ]
+        for path, d in kept
+    ]
+    headings = ("game", "agent", "run", "trained for", "score", "file")
+    listed = table(headings, rows, caption="The recordings in this page")
+    rest = [
+        el("div", id="qduet-player", class_="player"),
+        el("p", f"Too large to take along: {too_large}.", class_="missing") if too_large else None,
+        details("Recordings and their files", listed, class_="aside"),
+        Raw(embedded([document for _, document in kept], "qduet-replays")),
+    ]
+    files = ", ".join(sorted({str(path.parent) for path, _ in kept}))
+    origin = Origin(f"{len(kept)} recorded episodes", files)
+    keys = ("game", "label", "seed", "step", "score", "sha256")
+    data = [{k: d[k] for k in keys} for _, d in kept]
+    return Part("recordings", "", None, None, rest, {}, {"recordings": data}, (origin,))

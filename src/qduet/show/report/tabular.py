@@ -9,8 +9,19 @@ from qduet.show.chart import chart_data
 from qduet.show.charts.tabular import best_step_size, tabular_chart
 from qduet.show.report.certificate import mark
 from qduet.show.report.experiments import Loaded
-from qduet.show.report.html import Raw, code, details, el, join, table
-from qduet.show.report.parts import Origin, Part, evidence, figure, protocol
+from qduet.show.report.html import (
+    Origin,
+    Part,
+    Raw,
+    code,
+    details,
+    el,
+    evidence,
+    figure,
+    join,
+    protocol,
+    table,
+)
 from qduet.show.report.sources import inside
 from qduet.tabular.experiments import TabularExperiment
 from qduet.tabular.mdp import FOUR_STATE

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from qduet.core.reading import as_input_error, read_json
-from qduet.paper.claims import CORRECTED, FAILS, HOLDS, theory_claims
+from qduet.paper.claims import CORRECTED, FAILS, HOLDS, with_texts
 from qduet.show import chart
 from qduet.show.charts import figure2
 from qduet.show.charts.theory import ALT, TITLES
 from qduet.show.figures import draw_figure2, rendered
 from qduet.show.report.certificate import mark
-from qduet.show.report.html import code, details, el, table
-from qduet.show.report.parts import Origin, Part, figure, source
+from qduet.show.report.html import Origin, Part, code, details, el, figure, source, table
 
 
 def show_claims(path: Path, name: str) -> Part:
@@ -24,7 +23,7 @@ def show_claims(path: Path, name: str) -> Part:
 
 
 def _claims(path: Path, document: dict[str, Any], name: str) -> Part:
-    document, rows = {**document, "claims": theory_claims(document)}, []
+    document, rows = {**document, "claims": [*map(with_texts, document["claims"])]}, []
     for claim in document["claims"]:
         says = claim.get("paper")
         verdict = CORRECTED if says else HOLDS
@@ -82,7 +81,7 @@ def show_chart(path: Path, name: str) -> Part:
 def show_figure2(name: str) -> Part:
     """Figure 2 as it is on paper, and its norms."""
     norms = figure2.figure2_norms()
-    svg = base64.b64encode(rendered(draw_figure2(norms))["svg"]).decode()
+    svg = base64.b64encode(rendered(draw_figure2(norms), "svg")["svg"]).decode()
     picture = el("img", src=f"data:image/svg+xml;base64,{svg}", alt=figure2.in_words(norms))
     wide = el("div", picture, class_="scroll", tabindex="0", role="region", aria_label="Figure 2")
     drawn = el("figure", wide, el("figcaption", figure2.ALT))

@@ -3,10 +3,15 @@
 
 (() => {
   const data = JSON.parse(document.getElementById("qduet-data").textContent);
-  const charts = [...document.querySelectorAll("[data-chart]")].map((place) => {
+  const charts = [];
+  for (const place of document.querySelectorAll("[data-chart]")) {
     const name = place.dataset.chart;
-    return new Chart(place, data.charts[name], name);
-  });
+    try {
+      charts.push(new Chart(place, data.charts[name], name));
+    } catch (error) {
+      place.replaceChildren(`This chart cannot be drawn, because its file is damaged: ${error.message}`);
+    }
+  }
 
   const replays = document.getElementById("qduet-replays");
   if (replays) {

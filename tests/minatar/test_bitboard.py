@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from qduet.minatar import bitboard, packing
+from qduet.minatar import bitboard
 
 
 @pytest.mark.parametrize(("num_channels", "size"), [(4, 50), (6, 75), (7, 88), (10, 125)])
@@ -13,12 +13,12 @@ def test_packing_is_exact_and_tight(num_channels, size):
     dense = rng.random((10, 10, num_channels)) < 0.4
     cells = dense.transpose(2, 0, 1)
     rows = jnp.asarray((cells << np.arange(10)).sum(-1), jnp.uint32)
-    packed = packing.pack(rows)
+    packed = bitboard.pack(rows)
     assert packed.dtype == jnp.uint8
-    assert packed.shape == (size,) == (packing.packed_size(num_channels),)
+    assert packed.shape == (size,) == (bitboard.packed_size(num_channels),)
     np.testing.assert_array_equal(packed, np.packbits(cells.reshape(-1), bitorder="little"))
-    np.testing.assert_array_equal(packing.dense(rows), dense)
-    np.testing.assert_array_equal(packing.unpack(packed, num_channels), dense)
+    np.testing.assert_array_equal(bitboard.dense(rows), dense)
+    np.testing.assert_array_equal(bitboard.unpack(packed, num_channels), dense)
 
 
 def test_a_cell_off_the_grid_is_empty():
