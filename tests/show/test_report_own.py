@@ -16,6 +16,7 @@ from qduet.paper.admission import is_figure6
 from qduet.paper.claims import rdq_outperforms
 from qduet.results import runs
 from qduet.results.comparison import compare
+from qduet.show.charts.training import runs_chart
 from qduet.show.names import on_screen, rule_styles
 from qduet.show.report import build
 
@@ -101,6 +102,21 @@ def test_directories_of_one_game_share_a_panel(tmp_path):
         ("mine", None),
     ]
     assert "Each directory: 1 agent × 2 seeds" in reader.text
+
+
+def test_seeds_of_an_agent_in_two_directories_are_one_line(tmp_path):
+    """As the jobs of a sweep have them; the second has not come as far."""
+    for name, seeds, returns in (("a", (4, 2), (4.0, 2.0)), ("b", (3,), (3.5,))):
+        config = planted.config("Breakout", agents=["dqn"], seeds=seeds, steps=2_000_000)
+        rows = planted.rows(config, {"dqn": np.repeat(np.array(returns)[:, None], 3, axis=1)})
+        runs.write(tmp_path / name, config, [row for row in rows if name + str(row["step"]) < "b2"])
+    (panel,) = runs_chart([runs.load(tmp_path / name) for name in "ab"]).panels
+    assert panel.title == "Breakout"
+    line = panel.series[0]
+    assert line.x.tolist() == [0, 1_000_000]
+    assert line.y == pytest.approx([9.5 / 3] * 2)
+    assert line.seed_names == (2, 3, 4)
+    assert line.seeds[:, 0].tolist() == [2.0, 3.5, 4.0]
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if top.command not in COMMANDS:
             raise unknown_name("command", top.command, COMMANDS)
         _import(top.modules)
-        args = _command_parser(top.command).parse_args(top.arguments)
+        args = _command_parser(top.command).parse_intermixed_args(top.arguments)
         args.modules = top.modules
         code = args.run(args)
         sys.stdout.flush()  # a closed pipe is noticed here, and not at exit

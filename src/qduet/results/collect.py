@@ -16,7 +16,7 @@ import numpy as np
 
 from qduet.core.errors import InputError, unknown_name
 from qduet.results import published, runs
-from qduet.results.runs import Runs, Scores
+from qduet.results.runs import Runs, Scores, joined
 
 METRICS = runs.PUBLISHED + runs.DIAGNOSTICS
 """The columns of ``evaluations.csv`` that agents can be compared by."""
@@ -180,10 +180,7 @@ def _merged(key: tuple[str, str], parts: list[tuple[Path, Scores]], steps: np.nd
                     f"{directory}; give every run once"
                 )
             where[seed] = directory
-    seeds = np.concatenate([scores.seeds for _, scores in parts])
-    values = [scores.where(np.isin(scores.steps, steps)).values for _, scores in parts]
-    order = np.argsort(seeds)
-    return Scores(seeds[order], steps, np.concatenate(values)[order])
+    return joined([scores.where(np.isin(scores.steps, steps)) for _, scores in parts])
 
 
 def _notes_on_sources(

@@ -15,6 +15,7 @@ A run is an agent (by its label) and a seed. The labels of a directory are its o
 
 import csv
 import dataclasses
+import functools
 import hashlib
 import io
 import time
@@ -155,6 +156,15 @@ def scores_of(table: Mapping[str, np.ndarray], chosen: np.ndarray, column: str) 
     present[row, at] = True
     complete = np.asarray(present.all(axis=0))
     return Scores(seeds, steps, values).where(complete)
+
+
+def joined(parts: Sequence[Scores]) -> Scores:
+    """The runs of one agent in several directories, by seed, at the steps that all of them have."""
+    steps = functools.reduce(np.intersect1d, (part.steps for part in parts))
+    values = np.concatenate([part.where(np.isin(part.steps, steps)).values for part in parts])
+    seeds = np.concatenate([part.seeds for part in parts])
+    order = np.argsort(seeds)
+    return Scores(seeds[order], steps, values[order])
 
 
 _WANTED = "give the --out directory of a qduet train command"

@@ -14,7 +14,7 @@ import numpy as np
 
 from qduet import stats
 from qduet.results import published
-from qduet.results.runs import Runs, Scores
+from qduet.results.runs import Runs, Scores, joined
 from qduet.show.chart import FEW_SEEDS, PUBLISHED, STEPS, Axis, Chart, Panel, Select, Series
 from qduet.show.names import agent_styles
 
@@ -55,12 +55,14 @@ def banded_series(agent: str, x: np.ndarray, band: stats.Estimate, **options: An
 
 
 def by_panel(runs: Sequence[Runs]) -> list[list[Runs]]:
-    """Directories that are drawn in one panel: of one game, made alike, with different agents."""
+    """Directories that are drawn in one panel: of one game, made alike, with different runs.
+
+    They may hold other seeds of the same agent, as the jobs of a sweep do.
+    """
     panels: list[list[Runs]] = []
     for directory in runs:
         for panel in panels:
-            labels = {label for other in panel for label in other.agents}
-            if _made(directory) == _made(panel[0]) and labels.isdisjoint(directory.agents):
+            if all(_can_share(directory, other) for other in panel):
                 panel.append(directory)
                 break
         else:
@@ -68,8 +70,16 @@ def by_panel(runs: Sequence[Runs]) -> list[list[Runs]]:
     return panels
 
 
-def _made(runs: Runs) -> tuple[Any, ...]:
-    return runs.game, *(runs.config.get(key) for key in ALIKE)
+def _can_share(a: Runs, b: Runs) -> bool:
+    """Whether two directories were made alike, and no run is in both."""
+    made = [(r.game, *(r.config.get(key) for key in ALIKE)) for r in (a, b)]
+    ours, theirs = ({agent["label"]: agent for agent in r.config["agents"]} for r in (a, b))
+    both = ours.keys() & theirs.keys()
+    return (
+        made[0] == made[1]
+        and all(ours[label] == theirs[label] for label in both)
+        and not (both and set(a.config["seeds"]) & set(b.config["seeds"]))
+    )
 
 
 def panel_titles(panels: Sequence[Sequence[Runs]]) -> list[str]:
@@ -90,7 +100,7 @@ def runs_chart(runs: Sequence[Runs]) -> Chart:
     titles = panel_titles(together)
     panels = tuple(_panel(p, t, metrics) for p, t in zip(together, titles, strict=True))
     beside = {s.group for panel in panels for s in panel.series if s.kind == PUBLISHED}
-    counts = [len(directory.config["seeds"]) for directory in runs]
+    counts = [len(s.seed_names) for panel in panels for s in panel.series if s.kind != PUBLISHED]
     alt = "Lines: means over seeds."
     if any(1 < count < FEW_SEEDS for count in counts):
         alt += " Thin lines: the single seeds."
@@ -123,11 +133,14 @@ def _has(runs: Runs, metric: str) -> bool:
 
 def _panel(together: Sequence[Runs], title: str, metrics: Sequence[str]) -> Panel:
     lines = []
-    for metric, runs in itertools.product(metrics, together):
-        for label in runs.agents if _has(runs, metric) else ():
+    labels = dict.fromkeys(label for runs in together for label in runs.agents)
+    for metric, label in itertools.product(metrics, labels):
+        having = [runs for runs in together if label in runs.agents and _has(runs, metric)]
+        if having:
             when = {"metric": metric}
-            lines.append(score_series(label, runs.scores(label, metric), when=when))
-            theirs = _published(runs, label, metric)
+            ours = joined([runs.scores(label, metric) for runs in having])
+            lines.append(score_series(label, ours, when=when))
+            theirs = _published(having[0], label, metric)
             if theirs is not None:
                 lines.append(score_series(label, theirs, when=when, kind=PUBLISHED))
     x = Axis(STEPS, min=0, max=together[0].config["steps"])
