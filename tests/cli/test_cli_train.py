@@ -34,6 +34,10 @@ def test_the_environment_is_the_last_argument():
     assert [(m.label, m.seed) for m in job.members][2:4] == [("rdq", 2), ("dqn", 0)]
 
 
+def test_options_may_stand_between_agents_and_environment(refused):
+    refused(["train", "rdq", "dqn", "--protocol", "paper", GAME], "--out DIR is missing")
+
+
 @pytest.mark.parametrize("options", [("--seed", "3"), ("--w", "0.5"), ("--step", "2000")])
 def test_no_option_is_taken_for_another(options, capsys):
     with pytest.raises(SystemExit) as ended:
