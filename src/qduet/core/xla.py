@@ -39,12 +39,16 @@ def _fewer_optimisations() -> dict[str, Any]:
 
 
 def known_options(options: dict[str, Any]) -> dict[str, Any]:
-    """`options` of the default device's compiler; none if this version of XLA refuses them."""
-    try:
-        jax.jit(lambda: 0, compiler_options=options).lower().compile()
-    except jax.errors.JaxRuntimeError:
-        return {}
-    return options
+    """Those of `options` that this version of the default device's compiler knows."""
+
+    def is_known(name: str) -> bool:
+        try:
+            jax.jit(lambda: 0, compiler_options={name: options[name]}).lower().compile()
+        except jax.errors.JaxRuntimeError:
+            return False
+        return True
+
+    return {name: value for name, value in options.items() if is_known(name)}
 
 
 def native_function(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -238,7 +238,7 @@ def _compiled(
 
 @functools.cache
 def compiler_options(device: jax.Device) -> dict[str, str]:
-    """XLA's options for training on such a device; none if this version of XLA refuses them."""
+    """XLA's options for training on such a device, if this version of XLA knows them."""
     with jax.default_device(device):
         return known_options({"gpu": GPU_OPTIONS, "cpu": CPU_OPTIONS}.get(device.platform, {}))
 
