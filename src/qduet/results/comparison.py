@@ -115,8 +115,8 @@ def overall_pairs(
 def profile(scores: Normalised, resampling: by_game.Resampling) -> tuple[Line, ...]:
     """Fraction of runs with a normalised score above τ, for τ from 0 to the best run's score."""
     last = {agent: [game[:, -1] for game in curves] for agent, curves in scores.items()}
-    best = max((float(game.max()) for games in last.values() for game in games), default=1.0)
-    thresholds = np.linspace(0.0, max(1.0, best), THRESHOLDS)
+    best = max((float(game.max()) for games in last.values() for game in games), default=0.0)
+    thresholds = np.linspace(0.0, best if best > 0 else 1.0, THRESHOLDS)
     statistic = stats.profile(thresholds)
     return tuple(
         Line(agent, thresholds, resampling.estimate(games, statistic))
