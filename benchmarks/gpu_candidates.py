@@ -46,7 +46,7 @@ EPSILON = 1e-4
 
 
 def _options(interpret: bool, warps: int, stages: int) -> dict[str, Any]:
-    options = kernels._options(interpret, warps)
+    options = kernels.options(interpret, warps)
     if not interpret:
         options["compiler_params"] = triton.CompilerParams(num_warps=warps, num_stages=stages)
     return options

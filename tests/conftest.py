@@ -60,6 +60,15 @@ def x64():
 
 
 @pytest.fixture
+def h200():
+    """The GPU that programs are lowered for here; since jax 0.11 it must have a name."""
+    device = jax.sharding.AbstractDevice("NVIDIA H200", 132, "gpu")
+    mesh = jax.sharding.AbstractMesh((), (), abstract_device=device)
+    with jax.sharding.use_abstract_mesh(mesh):
+        yield
+
+
+@pytest.fixture
 def refused(capsys):
     """Checks that the command refuses `arguments`: exit code 2, one line that holds `told`."""
     from qduet.cli import main

@@ -121,7 +121,7 @@ def test_nan_is_the_largest():
 
 
 @pytest.mark.parametrize("game", GAMES)
-def test_a_turn_of_a_game_is_one_kernel(game):
+def test_a_turn_of_a_game_is_one_kernel(game, h200):
     """Element by element it is the turn itself; and a GPU can be given it.
 
     A CPU takes long to compile the elements of the two largest games; `benchmarks/gpu_check.py`

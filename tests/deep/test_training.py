@@ -11,6 +11,7 @@ from qduet.deep import acting, board, replay, training
 from qduet.deep.adam import Moments
 from qduet.deep.algorithms import AV, Transition, algorithm_of
 from qduet.deep.environments import make
+from qduet.deep.fused import kernels
 from qduet.deep.layers import Outputs
 from qduet.minatar import unpack
 
@@ -289,15 +290,17 @@ def test_more_runs_change_nothing_for_the_others(warm, x64):
         np.testing.assert_allclose(a, b, atol=1e-12)
 
 
-def test_a_block_can_be_lowered_for_gpus_with_kernels_and_for_cpus_without(warm):
-    block = functools.partial(training.over_runs, training.block)
-    traced = lambda setting: jax.jit(functools.partial(block, setting)).trace(
-        *warm, jnp.int32(1000)
-    )
-    on_gpu = traced(SETTING._replace(on_cpu=False)).lower(lowering_platforms=("cuda",)).as_text()
-    on_cpu = traced(SETTING).lower(lowering_platforms=("cpu",)).as_text()
-    assert "triton" in on_gpu
-    assert "triton" not in on_cpu
+def test_a_block_is_lowered_for_gpus_with_kernels_and_for_cpus_without(warm, h200, monkeypatch):
+    def lowered(setting, platform):
+        block = functools.partial(training.over_runs, training.block, setting)
+        traced = jax.jit(block).trace(*warm, jnp.int32(1000))
+        return traced.lower(lowering_platforms=(platform,)).as_text()
+
+    on_gpu = SETTING._replace(on_cpu=False)
+    assert "triton" in lowered(on_gpu, "cuda")
+    assert "triton" not in lowered(SETTING, "cpu")
+    monkeypatch.setattr(kernels, "triton", None)  # a jax without it
+    assert "triton" not in lowered(on_gpu, "cuda")
 
 
 @pytest.mark.parametrize(("w", "beta"), [(0.0, 0.0), (1.0, 0.0), (0.5, 1e-3), (0.0, 1e-3)])

@@ -22,7 +22,7 @@ CHOSEN = ("hidden", "descend 16 4", "descend 32 8, no dx", "advantages C=10 4 32
 
 
 @pytest.mark.parametrize("name", CHOSEN)
-def test_a_candidate_computes_what_it_may_replace(name):
+def test_a_candidate_computes_what_it_may_replace(name, h200):
     candidate, now, args = next(rest for n, *rest in gpu_candidates.cases(3) if n == name)
     got = jax.vmap(functools.partial(candidate, interpret=True))(*args)
     assert gpu_candidates.error(got, jax.vmap(now)(*args)) < 1e-5

@@ -23,11 +23,16 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 from jax.experimental import pallas as pl
-from jax.experimental.pallas import triton
 
 from qduet.deep import adam
 from qduet.deep.adam import Rate, Slot
 from qduet.deep.board import KERNEL, SIDE
+
+triton: Any
+try:
+    from jax.experimental.pallas import triton
+except ImportError:  # deprecated since jax 0.11; without it the plain forms are used
+    triton = None
 
 ROW, BOARD = 10, 100
 """Bits of a row and of a channel of a packed observation."""
@@ -43,6 +48,8 @@ Ref = Any
 
 def on_cuda(kernel: Callable[..., T], plain: Callable[..., T], *args: Any) -> T:
     """Calls `kernel` with `args` on an NVIDIA GPU, `plain` on any other device."""
+    if triton is None:
+        return plain(*args)
     return jax.lax.platform_dependent(*args, cuda=kernel, default=plain)
 
 
@@ -59,7 +66,8 @@ def depth_of(num_channels: int) -> int:
     return max(16, 1 << (KERNEL * num_channels).bit_length())
 
 
-def _options(interpret: bool, warps: int) -> dict[str, Any]:
+def options(interpret: bool, warps: int) -> dict[str, Any]:
+    """How a kernel is compiled, or interpreted."""
     if interpret:
         return {"interpret": True}
     return {"compiler_params": triton.CompilerParams(num_warps=warps, num_stages=1)}
@@ -126,7 +134,7 @@ def features(packed: jax.Array, w: jax.Array, *, interpret: bool = False) -> jax
         out_specs=pl.BlockSpec((size, num_filters), lambda i: (i, 0)),
         out_shape=jax.ShapeDtypeStruct((n * CELLS, num_filters), jnp.float32),
         name="features",
-        **_options(interpret, 4),
+        **options(interpret, 4),
     )(packed, w)
     return out.reshape(n, CELLS * num_filters)
 
@@ -166,7 +174,7 @@ def conv_gradient(
         out_specs=pl.BlockSpec((None, KERNEL, depth, num_filters), lambda i: (i, 0, 0, 0)),
         out_shape=jax.ShapeDtypeStruct((parts, KERNEL, depth, num_filters), jnp.float32),
         name="conv_gradient",
-        **_options(interpret, 1),
+        **options(interpret, 1),
     )(packed, *by_cell)
     total = part.sum(axis=0)
     by_column = total[:, : KERNEL * num_channels].reshape(KERNEL, KERNEL, num_channels, num_filters)
@@ -214,6 +222,6 @@ def hidden_update(
         out_shape=[jax.ShapeDtypeStruct(a.shape, a.dtype) for a in slot],
         input_output_aliases={3: 0, 4: 1, 5: 2},
         name="hidden_update",
-        **_options(interpret, 4),
+        **options(interpret, 4),
     )(x, dz, jnp.stack([*rate, used.astype(jnp.float32), jnp.float32(0)]), *slot)
     return Slot(*new)

@@ -22,8 +22,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.experimental import pallas as pl
-from jax.experimental.pallas import triton
 from jax.extend.core import Literal
+
+from qduet.deep.fused import kernels
 
 T = TypeVar("T")
 Elements = Any
@@ -51,9 +52,8 @@ def as_kernel(function: Callable[..., T], *, interpret: bool = False) -> Callabl
                 for at in np.ndindex(result.shape):
                     ref[at] = jnp.asarray(result[at], ref.dtype)
 
-        params = triton.CompilerParams(num_warps=1, num_stages=1)
-        how: Any = {"interpret": True} if interpret else {"compiler_params": params}
         name = getattr(function, "__name__", "scalars")
+        how = kernels.options(interpret, warps=1)
         call = pl.pallas_call(kernel, out_shape=outputs, name=name, **how)
         try:
             return jax.tree.unflatten(tree, call(*inputs))
