@@ -76,7 +76,7 @@ def _refused(runs: Runs, problem: str) -> InputError:
 def _problems_of_settings(runs: Runs, protocol: str) -> Iterator[str]:
     config = runs.config
     if runs.game not in published.GAMES:
-        yield f"there are no published scores of {runs.game}; leave it out"
+        yield f"there are no published scores of {runs.game}"
     if config["protocol"] != protocol:
         came_from = f"the published scores came from --protocol {PROTOCOL}"
         wanted = came_from if protocol == PROTOCOL else f"it should be '{protocol}'"

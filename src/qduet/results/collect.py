@@ -155,6 +155,7 @@ def _common_steps(
 ) -> np.ndarray:
     """The steps at which every run has a finite value."""
     common: set[int] | None = None
+    trained: dict[bool, Path] = {}
     for (game, label), of_key in parts.items():
         for directory, scores in of_key:
             here = set(scores.steps[np.isfinite(scores.values).all(axis=0)].tolist())
@@ -164,8 +165,15 @@ def _common_steps(
                     f"of {metric} for every seed; train it further, or leave it out"
                 )
             common = here if common is None else common & here
+            trained.setdefault(max(here) > 0, directory)
     if not common:
         raise InputError(f"no evaluation has a value of {metric} for all runs: steps differ")
+    if max(common) == 0 and True in trained:
+        which = f"{trained[False]} has no other" if False in trained else "their steps differ"
+        raise InputError(
+            f"all runs have an evaluation at step 0 alone, before any training ({which}); train "
+            "further, or leave some out"
+        )
     return np.array(sorted(common))
 
 

@@ -73,7 +73,8 @@ def draw(chart: Chart) -> Figure:
     chart = chart.shown
     columns = 2 if len(chart.panels) == 4 and not chart.about else min(3, len(chart.panels))
     rows = -(-len(chart.panels) // columns)
-    size = (columns * (3.65 if columns == 3 else 5.4), 3.1 * rows + 1.0)
+    height = max(_height(panel) for panel in chart.panels)
+    size = (columns * (3.65 if columns == 3 else 5.4), height * rows + 1.0)
     with house_style():
         figure = Figure(figsize=size, layout="constrained")
         figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)  # type: ignore[union-attr, call-arg]
@@ -97,6 +98,11 @@ def draw(chart: Chart) -> Figure:
     return figure
 
 
+def _height(panel: Panel) -> float:
+    """Of a panel with its title, in inches; where rows have names, as many as there are need."""
+    return 0.9 + 0.35 * len(panel.y.names) if panel.y.names else 3.1
+
+
 def _handles(grid: Sequence[Axes]) -> list[Artist]:
     """What has a label, each label once."""
     by_label: dict[str, Artist] = {}
@@ -117,7 +123,8 @@ def _draw_panel(axes: Axes, chart: Chart, panel: Panel, named: set[tuple[str, st
     """Draws a panel; adds to `named` the groups and details that get a label for the legend."""
     low, high = _y_range(panel)
     scale = {True: "log", False: "linear"}
-    axes.set(title=_wrapped(panel.title, 36 if len(chart.panels) > 2 else 60))
+    narrow = 26 if panel.y.names else 36
+    axes.set(title=_wrapped(panel.title, narrow if len(chart.panels) > 2 else 60))
     axes.set(xscale=scale[panel.x.log], yscale=scale[panel.y.log])
     axes.set(xlabel=panel.x.label, ylabel=_wrapped(panel.y.label, 36))
     for across, axis in ((axes.axvline, panel.x), (axes.axhline, panel.y)):
@@ -209,7 +216,8 @@ def _y_range(panel: Panel) -> tuple[float | None, float | None]:
     )
     if axis.log or not known.size or known.min() == known.max():
         return axis.min, axis.max
-    if later.size > len(curves) and 0.7 * later.max() < later.min() < later.max():
+    near_the_top = later.size > len(curves) and 0.7 * later.max() < later.min() < later.max()
+    if axis.min is None and near_the_top:
         known = later
     low, high = float(known.min()), float(known.max())
     room = 0.05 * (high - low)

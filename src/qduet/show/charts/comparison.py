@@ -21,6 +21,9 @@ from qduet.show.names import agent_styles
 
 UNIT = "1 = published DQN at 10M steps"
 
+ALL_GAMES = "all games"
+"""The name of the row of averages."""
+
 
 def comparison_charts(collection: Collection, summary: Summary) -> dict[str, Chart]:
     """The charts that these runs allow, by the stem of their file names."""
@@ -54,27 +57,32 @@ def learning_curves(collection: Collection) -> Chart:
 
 
 def improvement(collection: Collection, summary: Summary) -> Chart:
-    """One panel per pair of agents: P(X > Y) in each game, and averaged over games."""
-    styles, panels = agent_styles(collection.agents), []
-    for x, y in dict.fromkeys((pair.x, pair.y) for pair in summary.pairs):
-        rows = {p.game: p.improvement for p in summary.pairs if (p.x, p.y) == (x, y)}
-        averaged = [p.improvement for p in summary.overall_pairs if (p.x, p.y) == (x, y)]
-        if averaged and len(rows) > 1:
-            rows["all games"] = averaged[0]
-        lines = []
-        for row, (game, chance) in enumerate(rows.items()):
-            lines += interval_series(x, chance, len(rows) - row, whole=game == "all games")
-        panels.append(
-            Panel(
-                f"P({styles[x].label} > {styles[y].label})",
-                Axis("", min=-0.03, max=1.03, guide=0.5),
-                rows_axis([published.title(game) for game in rows]),
-                tuple(lines),
-            )
-        )
+    """P(X > Y) of all pairs of agents in one game; or of each pair in all games, and averaged."""
+    styles = agent_styles(collection.agents)
+    called = lambda x, y: f"{styles[x].label}\n> {styles[y].label}"
+    if len(collection.games) == 1:
+        rows = [(called(p.x, p.y), p.x, p.improvement) for p in summary.pairs]
+        panels = [_chances(published.title(collection.games[0]), rows)]
+    else:
+        panels = []
+        for x, y in dict.fromkeys((pair.x, pair.y) for pair in summary.pairs):
+            own = [p for p in summary.pairs if (p.x, p.y) == (x, y)]
+            rows = [(published.title(p.game), x, p.improvement) for p in own]
+            averaged = [p for p in summary.overall_pairs if (p.x, p.y) == (x, y)]
+            rows += [(ALL_GAMES, x, p.improvement) for p in averaged]
+            panels.append(_chances(f"P({called(x, y)})", rows))
     title = f"Probability of improvement at step {collection.at:,}"
     title += f" ({_note(collection, '95 % bootstrap interval')})"
     return Chart(title, styles, tuple(panels))
+
+
+def _chances(title: str, rows: Sequence[tuple[str, str, Any]]) -> Panel:
+    """Rows of name, agent and probability with its interval."""
+    lines = []
+    for height, (name, agent, chance) in zip(range(len(rows), 0, -1), rows, strict=True):
+        lines += interval_series(agent, chance, height, whole=name == ALL_GAMES)
+    across = Axis("", min=-0.03, max=1.03, guide=0.5)
+    return Panel(title, across, rows_axis([name for name, *_ in rows]), tuple(lines))
 
 
 def _single(collection: Collection, lines: Sequence[Line], title: str, x: Axis, y: Axis) -> Chart:

@@ -101,7 +101,7 @@ def runs_chart(runs: Sequence[Runs]) -> Chart:
     panels = tuple(_panel(p, t, metrics) for p, t in zip(together, titles, strict=True))
     beside = {s.group for panel in panels for s in panel.series if s.kind == PUBLISHED}
     counts = [len(s.seed_names) for panel in panels for s in panel.series if s.kind != PUBLISHED]
-    alt = "Lines: means over seeds."
+    alt = "Lines: means over seeds." if counts else "Lines: a single seed each."
     if any(1 < count < FEW_SEEDS for count in counts):
         alt += " Thin lines: the single seeds."
     if max(counts, default=0) >= FEW_SEEDS:

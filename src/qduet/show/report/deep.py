@@ -97,6 +97,10 @@ def show(item: Item, name: str, heading: str) -> Part:
         sentences.append(f"{NO_COUNTERPART}.")
     notes = [el("li", note) for directory in runs for note in notes_on(directory)]
     notes += [el("li", missing)] if missing else []
+    played = len({directory.game for directory in runs})
+    if purpose.games and played < purpose.games:
+        planned = f"{played} of {purpose.games} planned games have been run"
+        notes.append(el("li", f"{planned}; tests count the others as if they showed nothing."))
     intro = [
         el("p", purpose.about, class_="about") if purpose.about else None,
         el("p", setting(runs), class_="setting"),

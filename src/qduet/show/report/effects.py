@@ -119,16 +119,16 @@ def _names(found: Sequence[Effect]) -> tuple[str, Callable[[str, str], str]]:
     others = {e.y for e in found}
     family = lambda agent: re.split("[-@]", agent)[0]
     if len(others) == 1:
-        return f"− {styles[others.pop()].label}", lambda x, y: styles[x].label
+        return f"minus {styles[others.pop()].label}", lambda x, y: styles[x].label
     if all(family(e.x) == family(e.y) for e in found):
-        return "− the same agent, unchanged", lambda x, y: styles[x].label
+        return "minus the same agent, unchanged", lambda x, y: styles[x].label
     return "first − second", lambda x, y: f"{styles[x].label} − {styles[y].label}"
 
 
 def tally(found: Sequence[Effect]) -> str:
     """All effects in a sentence."""
     shown = sum(e.shown != 0 for e in found)
-    against = _names(found)[0].removeprefix("− ")
+    against = _names(found)[0].removeprefix("minus ")
     where = f"Against {against}, " if against != "first − second" else ""
     if not shown:
         return _sentence(f"{where}none of {len(found)} comparisons shows a difference.")
