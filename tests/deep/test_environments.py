@@ -318,7 +318,6 @@ def walk(*, limit=5):
         reset=lambda draws: Walk((draws[0] >> 24).astype(jnp.int32), jnp.int32(0)),
         step=step,
         encode=lambda state: state.x.astype(jnp.float32).reshape(1),
-        decode=lambda encoded: encoded,
         truncates=True,
     )
 
@@ -329,7 +328,7 @@ def test_an_environment_of_ones_own_is_known_by_its_name():
     env = make("Named-v0", auto_reset=False)
     assert (env.name, env.num_actions, env.num_draws) == ("Named-v0", 2, 2)
     state = env.reset(jnp.array([0, 7 << 24], jnp.uint32))
-    assert env.encode(state).tolist() == [7.0]
+    assert env.encode(state).tolist() == env.decode(env.encode(state)).tolist() == [7.0]
     going_on = jnp.array([2**31, 0], jnp.uint32)
     results = [env.step(state._replace(time=t), jnp.int32(1), going_on) for t in range(5)]
     assert [int(result.state.time) for result in results] == [1, 2, 3, 4, 5]

@@ -50,8 +50,8 @@ class Environment(NamedTuple):
 
     The packed bits of a board, uint8 of frames, float32 of vectors.
     """
-    decode: Callable[[jax.Array], jax.Array]
-    """what `encode` gave -> the observation"""
+    decode: Callable[[jax.Array], jax.Array] = lambda encoded: encoded
+    """what `encode` gave -> the observation; by default the same array"""
     reward_dtype: np.dtype = np.dtype(np.float32)
     """In which the replay memory keeps a reward: float32, or int8 for small whole numbers."""
     truncates: bool = False
