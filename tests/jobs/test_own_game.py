@@ -167,8 +167,11 @@ def test_a_module_that_cannot_be_imported_is_one_line(refused, monkeypatch, tmp_
     monkeypatch.chdir(tmp_path)
     (tmp_path / "needs_more.py").write_text("import no_such_module_at_all\n")
     train = ["train", "rdq", "Catch-v0", "--out", "x"]
-    refused(["--import", "nowhere", *train], "--import nowhere: No module named 'nowhere'")
-    refused(["--import", "needs_more", *train], "--import needs_more: No module named 'no_such")
+    misnamed = "No module named 'nowhere'; give a module's name as in Python"
+    for name in ("nowhere", "nowhere.game"):
+        refused(["--import", name, *train], f"--import {name}: {misnamed}")
+    missing = "No module named 'no_such_module_at_all'; needs_more needs this package, which is not"
+    refused(["--import", "needs_more", *train], f"--import needs_more: {missing} installed")
     (tmp_path / "wrong.py").write_text(
         "from qduet.minatar import make, register\nregister('a b', make('MinAtar/Breakout-v1'))\n"
     )

@@ -86,10 +86,15 @@ def _import(modules: Sequence[str]) -> None:
         except (Exception, SystemExit) as error:
             text = str if isinstance(error, ImportError | InputError) else repr
             reason = " ".join(text(error).split())
-            raise InputError(
-                f"--import {name}: {reason}; give a module's name as in Python (my_game for "
-                f"my_game.py here), and try python -c 'import {name}'"
-            ) from None
+            missing = error.name if isinstance(error, ModuleNotFoundError) else None
+            if missing is None or f"{name}.".startswith(f"{missing}."):
+                hint = (
+                    "give a module's name as in Python (my_game for my_game.py here), and try "
+                    f"python -c 'import {name}'"
+                )
+            else:
+                hint = f"{name} needs this package, which is not installed"
+            raise InputError(f"--import {name}: {reason}; {hint}") from None
 
 
 def _top_parser() -> Parser:
