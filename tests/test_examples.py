@@ -1,6 +1,7 @@
 import csv
 import json
 import re
+import shlex
 
 import jax
 import numpy as np
@@ -9,10 +10,11 @@ from examples_by_path import ROOT, example
 
 from qduet.agents import make_agent
 from qduet.cli import main
-from qduet.deep import Outputs, Transition, board
+from qduet.deep import Outputs, Transition, board, make_environment
 from qduet.deep.algorithms import AV
 from qduet.jobs import devices, weights
 from qduet.minatar import make
+from qduet.results import runs
 from qduet.tabular.experience import draw_seed
 from qduet.tabular.mdp import four_state
 from qduet.tabular.rules import hard_rdq, q_learning
@@ -161,6 +163,46 @@ def test_own_game_is_learned(tmp_path, capsys):
     assert f"{after:.2f} after 10,000 steps" in told
     assert before < -0.3
     assert after > 0.3
+
+
+def test_own_environment_moves_as_its_docstring_says():
+    """An episode of random forces from each start, in NumPy and double precision."""
+    example("own_environment")
+    env = make_environment("Docking-v0", auto_reset=False)
+    reset, step = jax.jit(env.reset), jax.jit(env.step)
+    rng, ends = np.random.default_rng(0), []
+    for _ in range(20):
+        uniform = rng.random(4)  # `make` gives the first half to `step`, the second to `reset`
+        state = reset((uniform * 2**32).astype(np.uint32))
+        x, v = 0.8 * (2 * uniform[2] - 1), 2 * uniform[3] - 1
+        for time in range(1, 51):
+            action, uniform = rng.integers(3), rng.random(4)
+            state, reward, docked, cut = step(
+                state, np.int32(action), (uniform * 2**32).astype(np.uint32)
+            )
+            v += 0.1 * ((-2, 0, 2)[action] + 2 * uniform[0] - 1)
+            x += 0.1 * v
+            if abs(x) >= 1:
+                x, v = np.sign(x), 0.0
+            np.testing.assert_allclose(env.decode(env.encode(state)), [x, v], atol=1e-5)
+            assert (reward, docked) == (-1, abs(x) < 0.1 and abs(v) < 0.4)
+            assert cut == (time == 50 and not docked)
+            if docked:
+                break
+        ends.append((time, bool(docked), bool(cut)))
+    assert {(docked, cut) for _, docked, cut in ends} == {(True, False), (False, True)}
+
+
+def test_own_environment_is_learned_by_the_command_of_its_docstring(tmp_path, monkeypatch, capsys):
+    """Random forces cost 41 on average. RDQ ended between 7.8 and 8.6 with each of 20 seeds."""
+    command = re.search(r"qduet (--import .*?) --out", example("own_environment").__doc__)[1]
+    fewer = command.replace("rdq dqn", "rdq").replace("--seeds 3", "--seeds 1 --episodes 200")
+    monkeypatch.chdir(ROOT / "examples")
+    monkeypatch.setattr(devices, "keep_compiled", lambda: None)
+    assert main([*shlex.split(fewer), "--json", "--out", str(tmp_path / "out")]) == 0
+    before, after = runs.load(tmp_path / "out").scores("rdq").values[0]
+    assert before < -20
+    assert after > -12
 
 
 @pytest.mark.parametrize("name", ["dqn", "dueling_dqn", "rdq", "dqv_max"])

@@ -10,7 +10,7 @@
 # *Catch*: a ball falls, and a paddle catches it (+1) or does not (−1). A game is pure functions of
 # one state. Chance comes in as `draws`, random 32-bit words, so that a seed decides everything. The
 # picture is a board of 10 × 10 bits in some channels, here one for the paddle and one for the ball.
-# (For other observations there is `qduet.deep.register_environment`.)
+# (Other observations, and a time limit: [own_environment.py](../../examples/own_environment.py).)
 
 # %%
 from typing import NamedTuple

@@ -2,7 +2,7 @@
 
 make("MinAtar/Breakout-v1")       # and all else that qduet.minatar.make knows
 make("gymnax/CartPole-v1")        # any environment of gymnax's with a finite set of actions
-register(Environment("Maze-v0", …))       # from then on make("Maze-v0"), Job("Maze-v0", …)
+register(environment)             # one of your own, known by its name from then on
 """
 
 import functools
