@@ -2,6 +2,7 @@ import csv
 import json
 import re
 import shlex
+import sys
 
 import jax
 import numpy as np
@@ -10,7 +11,7 @@ from examples_by_path import ROOT, example
 
 from qduet.agents import make_agent
 from qduet.cli import main
-from qduet.deep import Outputs, Transition, board, make_environment
+from qduet.deep import Outputs, Transition, board, make_environment, networks
 from qduet.deep.algorithms import AV
 from qduet.jobs import devices, weights
 from qduet.minatar import make
@@ -203,6 +204,23 @@ def test_own_environment_is_learned_by_the_command_of_its_docstring(tmp_path, mo
     before, after = runs.load(tmp_path / "out").scores("rdq").values[0]
     assert before < -20
     assert after > -12
+
+
+@pytest.mark.parametrize("missing", [[], ["equinox"], ["flax", "equinox"]])
+def test_own_network_has_what_the_installed_packages_allow(missing, monkeypatch, capsys):
+    monkeypatch.setattr(networks, "NETWORKS", networks.NETWORKS.copy())
+    for package in missing:
+        monkeypatch.setitem(sys.modules, package, None)  # `import` then raises ModuleNotFoundError
+    example("own_network")
+    left_out = [f"small-{package}" for package in missing]
+    told = capsys.readouterr().err.splitlines()
+    assert [line.partition(" is left out: ")[0] for line in told] == left_out
+    own = {name: net for name, net in networks.NETWORKS.items() if name.startswith("small-")}
+    assert {*own} == {"small-plain", "small-flax", "small-equinox"} - {*left_out}
+    for network in own.values():
+        params = network.init(jax.random.key(0), jax.ShapeDtypeStruct((2,), np.float32), 3)
+        v, adv = network.apply(params, np.array([0.5, -1.0], np.float32))
+        assert (v.shape, adv.shape) == ((), (3,))
 
 
 @pytest.mark.parametrize("name", ["dqn", "dueling_dqn", "rdq", "dqv_max"])
