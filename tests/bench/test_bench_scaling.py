@@ -117,7 +117,7 @@ def test_a_sweep_is_measured_on_one_core_for_each_worker(monkeypatch, tmp_path):
     assert [tuple(r) for r in workers.readings()] == [
         ("floor", 1, 40.0), ("local", 1, 30.0), ("floor", 2, 20.0), ("local", 2, 15.0),
     ]  # fmt: skip
-    assert asked == [("train", 1), ("train", 1), ("sweep", 1), ("sweep", 2)]
+    assert asked == [*[("train", 1)] * 4, ("sweep", 1), ("sweep", 2)]
     assert (
         main(["sweep", str(tmp_path / "plan.toml"), "--out", str(tmp_path / "s"), "--dry-run"]) == 0
     )
@@ -176,6 +176,7 @@ def test_a_figure_that_cannot_be_written_is_refused_before_measuring(
         (["--steps", "1_500"], "--steps must be a multiple of 1,000; it is 1,500"),
         (["--parts", "gpu"], "gpu"),
         (["--episodes", "3"], "--episodes is an option of --deep"),
+        (["--parts", "workers", "--steps", "1000"], "--steps is for other parts than workers"),
     ],
 )
 def test_bad_input(refused, arguments, told):

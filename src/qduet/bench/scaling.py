@@ -67,7 +67,7 @@ LINES = {
     PFRL: Style("PFRL, tuned", "#7F7F00"),
     "local": Style("sweep, this machine", "#0072B2"),
     "ray": Style("sweep, Ray", "#8C564B"),
-    FLOOR: Style("floor of a cost, limit of a speed", "#000000", ":"),
+    FLOOR: Style("limit", "#000000", ":"),
 }
 
 
@@ -121,6 +121,10 @@ def measure(args: argparse.Namespace) -> Iterator[Reading]:
         if name not in here:
             needs = "it needs JAX_PLATFORMS=cpu, and workers need Linux"
             raise InputError(f"--parts {name} cannot be measured here: {needs}")
+    used = {option for name in args.parts or here for option in USES[name]}
+    for option in ("games", "runs", "steps"):
+        if getattr(args, option) is not None and option not in used:
+            raise InputError(f"--{option} is for other parts than {' and '.join(args.parts)}")
     if args.states < 10:
         raise InputError(f"--states must be 10 or more; it is {args.states}")
     games, runs, steps = deep.sizes(
@@ -247,6 +251,8 @@ PARTS: dict[str, Callable[..., Iterator[Reading]]] = {
     "workers": sweeping,
 }
 ON_CPUS = ("tabular", "workers")
+USES = {"tabular": (), "games": ("games",), "training": ("games", "runs", "steps"), "workers": ()}
+"""The options that are of use to each part."""
 
 
 # --- What is shown -------------------------------------------------------------------------------

@@ -20,6 +20,8 @@ from qduet.core.machine import cores
 
 JOBS, STEPS = 4, 20_000
 SETTINGS = {"steps": STEPS, "evaluate-every": STEPS, "episodes": 10}
+REPEATS = 3
+"""The least of so many times of one job is the floor."""
 GAME, AGENT = "MinAtar/Breakout-v1", "rdq"
 
 
@@ -39,7 +41,7 @@ def readings() -> Iterator[Reading]:
     train = ["train", AGENT, GAME, "--seeds", "1", "--device", "cpu"]
     train += [word for name, value in SETTINGS.items() for word in (f"--{name}", f"{value}")]
     _seconds(lambda out: train, workers=1)  # compiles what all others find compiled
-    alone = _seconds(lambda out: train, workers=1)
+    alone = min(_seconds(lambda out: train, workers=1) for _ in range(REPEATS))
     for workers in numbers:
         yield Reading("floor", workers, -(-JOBS // workers) * alone)
         yield Reading("local", workers, _seconds(_sweep, workers))
