@@ -112,6 +112,10 @@ def test_collected_runs_are_those_of_one_command(done, tmp_path, capsys):
     assert "of 1 environment in" in capsys.readouterr().out
     one, collected = results(tmp_path / "one" / ".."), results(tmp_path / "all" / "..")
     assert one["one/evaluations.csv"] == collected["all/breakout/evaluations.csv"]
+    weights = {path.name: path.read_bytes() for path in done.glob("*/weights/*")}
+    assert len(weights) == 2
+    copies = (tmp_path / "all" / "breakout" / "weights").iterdir()
+    assert {path.name: path.read_bytes() for path in copies} == weights
     with (tmp_path / "all" / "all.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [(row["agent"], row["seed"], row["step"]) for row in rows] == [

@@ -75,6 +75,8 @@ def run(args: argparse.Namespace) -> int:
     if first in ("status", "collect") and len(rest) == 1:
         directory = Path(rest[0])
         return show_status(directory, args.json) if first == "status" else _collect(directory, args)
+    if first in ("status", "collect") and not rest and not Path(first).exists():
+        raise InputError(f"DIR is missing: qduet sweep {first} DIR")
     if rest:
         raise InputError(f"one PLAN is wanted, or status DIR, or collect DIR; not '{rest[0]}' too")
     if args.out is None and not args.dry_run:

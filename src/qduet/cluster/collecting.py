@@ -39,6 +39,8 @@ def collect(directory: Path, out: Path) -> dict[str, int]:
     for env, jobs in by_env.items():
         config, rows = _merged(jobs)
         runs.write(out / _folder(env), config, rows)
+        for file in (file for job in jobs for file in job.directory.glob("weights/*.safetensors")):
+            write_atomically(out / _folder(env) / "weights" / file.name, file.read_bytes())
         settings = {agent["label"]: agent for agent in config["agents"]}
         everything += [{"env": env, **settings[row["agent"]], **row} for row in rows]
     write_atomically(out / TABLE, _table(everything).encode())
