@@ -36,6 +36,18 @@ def test_weights_come_back_with_what_they_are(trained, tmp_path):
     np.testing.assert_array_equal(found.params.adv_hidden.w, trained.params.adv_hidden.w)
 
 
+def test_values_are_of_one_observation(trained):
+    with pytest.raises(InputError, match=r"the shape \[10, 10, 4\]; this one has \[7, 10, 10, 4\]"):
+        trained.values(np.zeros((7, 10, 10, 4)))
+    outputs, q = jax.vmap(trained.values)(np.zeros((7, 10, 10, 4), bool))
+    assert (outputs.v.shape, q.shape) == ((7,), (7, 3))
+
+
+def test_a_directory_is_no_file_of_weights(tmp_path):
+    with pytest.raises(InputError, match="is a directory; give a file"):
+        weights.load(tmp_path)
+
+
 def test_any_safetensors_reader_can_read_it(trained, tmp_path):
     weights.save(tmp_path / "x.safetensors", trained)
     arrays = load_file(tmp_path / "x.safetensors")

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from qduet import stats
+from qduet.core.errors import InputError
 
 GENERATOR = np.random.default_rng(0)
 RNG = np.random.default_rng(1)
@@ -104,6 +105,12 @@ def test_equivalent_means_that_the_interval_is_inside_the_margin():
         found = stats.equivalence(X + shift, Y, margin=2.5)
         inside = found.difference.low > -2.5 and found.difference.high < 2.5
         assert found.equivalent == inside
+
+
+@pytest.mark.parametrize("margin", [0, -1, np.nan])
+def test_a_margin_is_positive(margin):
+    with pytest.raises(InputError, match="margin must be > 0"):
+        stats.equivalence([1.0, 2.0], [1.0, 2.0], margin)
 
 
 def test_holm_by_hand():

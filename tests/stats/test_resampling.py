@@ -7,6 +7,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from qduet import stats
+from qduet.core.errors import InputError
 from qduet.results import published
 
 RNG = np.random.default_rng(2)
@@ -57,6 +58,16 @@ def test_games_count_the_same_in_the_mean_and_runs_in_the_iqm():
     assert stats.mean_of_strata(strata) == [2.0]
     assert stats.pooled(stats.iqm)(strata) == [0.0 + 0.0]
     assert stats.pooled(np.mean)(strata) == [1.0]
+
+
+def test_strata_are_lists_of_vectors():
+
+    lists, arrays = [[1.0, 2.0], [3.0, 5.0]], [np.array([1.0, 2.0]), np.array([3.0, 5.0])]
+    mean = stats.mean_of_strata
+    assert stats.bootstrap(lists, mean, rng()) == stats.bootstrap(arrays, mean, rng())
+    for wrong in ([], [1.0, 2.0]):
+        with pytest.raises(InputError, match="one \\[seeds"):
+            stats.bootstrap(wrong, mean, rng())
 
 
 def test_one_seed_in_a_game_gives_no_interval():

@@ -67,9 +67,10 @@ class Job:
         agent = self.agents[0][1]
         # If the only evaluation is at the end, `steps` is what the caller gave: name that.
         every = "steps" if self.evaluate_every == self.steps else "evaluate_every"
-        for name, minimum in (("episodes", 1), (every, agent.learn_from)):
+        first = f"{agent.learn_from:,} (learn_from: steps before the first update)"
+        for name, minimum, told in (("episodes", 1, "1"), (every, agent.learn_from, first)):
             if getattr(self, name) < minimum:
-                raise InputError(f"{name} must be at least {minimum}; it is {getattr(self, name)}")
+                raise InputError(f"{name} must be at least {told}; it is {getattr(self, name):,}")
         if self.evaluate_every % agent.sync_every:
             raise InputError(
                 f"{every} must be a multiple of {agent.sync_every:,} (steps between two "

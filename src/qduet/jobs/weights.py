@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import ArrayLike
 
 import qduet
 from qduet import agents
@@ -46,10 +47,21 @@ class Weights(NamedTuple):
     step: int
     """Environment steps that the run was trained for."""
 
-    def values(self, observation: jax.Array) -> tuple[Outputs, jax.Array]:
+    def __repr__(self) -> str:
+        about = f"{self.label}, {self.env_id}, seed {self.seed}, {self.step:,} steps"
+        return f"Weights({about})"  # without thousands of numbers
+
+    def values(self, observation: ArrayLike) -> tuple[Outputs, jax.Array]:
         """The network's outputs and Q(s, ·) of one observation."""
-        network = make_network(self.agent.network, make(self.env_id))
-        outputs = network.apply(self.params, jnp.asarray(observation, jnp.float32))
+        env = make(self.env_id)
+        network, wanted = make_network(self.agent.network, env), env.observation.shape
+        x = jnp.asarray(observation, jnp.float32)
+        if x.shape != wanted:
+            raise InputError(
+                f"an observation of {self.env_id} has the shape {list(wanted)}; this one has "
+                f"{list(x.shape)} (vmap a batch)"
+            )
+        outputs = network.apply(self.params, x)
         return outputs, algorithm_of(self.agent.algorithm).q(self.agent.numbers, outputs)
 
 
@@ -76,6 +88,10 @@ def save(path: Path, weights: Weights) -> None:
 def load(path: Path | str) -> Weights:
     """The weights of a file; `InputError` if it is missing, damaged or something else."""
     path = Path(path)
+    if path.is_dir():
+        raise InputError(
+            f"{path} is a directory; give a file, such as DIR/{FOLDER}/rdq-0.safetensors"
+        )
     try:
         arrays, metadata = tensors.read(path)
     except MissingError:

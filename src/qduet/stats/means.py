@@ -77,7 +77,7 @@ def mean_interval(samples: ArrayLike) -> Interval:
     mean = float(np.mean(values))
     if n < 2 or not np.isfinite(mean):
         return Interval(mean, np.nan, np.nan, n)
-    error = float(np.std(values, ddof=1)) / np.sqrt(n)
+    error = float(np.std(values, ddof=1)) / n**0.5
     half = _t_quantile(n - 1, 0.975) * error
     return Interval(mean, mean - half, mean + half, n)
 
@@ -194,6 +194,8 @@ def equivalence(x: np.ndarray, y: np.ndarray, margin: float, alpha: float = 0.05
     "the means differ by `margin` or more" has to be rejected. Choose `margin` without seeing the
     samples.
     """
+    if not margin > 0:
+        raise InputError(f"margin must be > 0; it is {margin}")
     mean, error, freedom = welch_difference(x, y)
     below = _upper_tail(margin - mean, error, freedom)  # against mean ≥ margin
     above = _upper_tail(margin + mean, error, freedom)  # against mean ≤ −margin

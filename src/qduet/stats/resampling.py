@@ -14,6 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
+
+from qduet.core.errors import InputError
 
 RESAMPLES = 2_000
 """Resamples of a bootstrap, unless the caller asks for another number."""
@@ -38,7 +41,7 @@ class Estimate(NamedTuple):
 
 
 def bootstrap(
-    strata: Sequence[np.ndarray],
+    strata: Sequence[ArrayLike],
     statistic: Statistic,
     rng: np.random.Generator,
     *,
@@ -50,15 +53,18 @@ def bootstrap(
     Every resample draws, in each stratum, as many seeds as it has, with replacement. A stratum of a
     single seed says nothing of the spread, so the bounds are then NaN.
     """
-    value = statistic([stratum[None] for stratum in strata])[0]
-    if min(len(stratum) for stratum in strata) < 2:
+    samples = [np.asarray(stratum) for stratum in strata]
+    if not samples or not all(stratum.ndim for stratum in samples):
+        raise InputError("strata must be a list of arrays, one [seeds, …] for each game")
+    value = statistic([stratum[None] for stratum in samples])[0]
+    if min(len(stratum) for stratum in samples) < 2:
         unknown = value * np.nan
         return Estimate(value, unknown, unknown)
-    drawn = [rng.integers(len(s), size=(resamples, len(s))) for s in strata]
+    drawn = [rng.integers(len(s), size=(resamples, len(s))) for s in samples]
     # In batches, so that memory stays small for curves of many points.
     batches = np.array_split(np.arange(resamples), max(1, resamples // 100))
     estimates = np.concatenate(
-        [statistic([s[d[b]] for s, d in zip(strata, drawn, strict=True)]) for b in batches]
+        [statistic([s[d[b]] for s, d in zip(samples, drawn, strict=True)]) for b in batches]
     )
     low, high = np.quantile(estimates, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return Estimate(value, low, high)
