@@ -13,7 +13,7 @@ ENV_IDS = tuple(f"MinAtar/{name}-v{version}" for name in GAMES for version in (0
 
 _SPELLINGS = (
     r"minatar[/-](?P<game>[a-z_]+?)(-v(?P<version>[01]))?",
-    r"(?P<game>[a-z_]+)-minatar",
+    r"(?P<game>[a-z_]+)(-minatar)?",
 )
 
 

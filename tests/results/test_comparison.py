@@ -131,6 +131,17 @@ def test_steps_without_a_value_are_left_out(tmp_path):
         gather(write(tmp_path), metric="retun_mean")
 
 
+def test_trained_runs_are_not_compared_before_their_training(tmp_path):
+    a = write(tmp_path / "a", ["rdq"], steps=(0, 10))
+    b = write(tmp_path / "b", ["dqn"], steps=(0,))
+    with pytest.raises(InputError, match=r"step 0 alone, before any training \(.*b has no other"):
+        gather(a, b)
+    other = write(tmp_path / "c", ["dqn"], steps=(0, 7))
+    with pytest.raises(InputError, match="their steps differ"):
+        gather(a, other)
+    assert gather(b).at == 0
+
+
 def test_runs_without_a_common_step_are_refused(tmp_path):
     a = write(tmp_path / "a", ["rdq"], steps=(10,))
     b = write(tmp_path / "b", ["dqn"], steps=(20,))

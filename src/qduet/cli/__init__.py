@@ -7,8 +7,10 @@ neither jax nor matplotlib. Bad input is an `InputError`: one line on standard e
 
 import argparse
 import contextlib
+import difflib
 import importlib
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -56,6 +58,13 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Prints `message` in one line and exits with code 2."""
+        unknown = re.match(r"unrecognized arguments: (--[\w-]+)", message)
+        if unknown and unknown[1] == "--import":
+            message += ": it stands before the command, as in qduet --import MODULE train …"
+        elif unknown:
+            known = [name for name in self._option_string_actions if name.startswith("--")]
+            near = difflib.get_close_matches(unknown[1].replace("_", "-"), known, n=1)
+            message += f": did you mean {near[0]}?" if near else ""
         self.exit(2, printable(f"{self.prog}: {message} (see {self.prog} --help)") + "\n")
 
 
