@@ -88,9 +88,14 @@ def show_plan(plan: Plan, args: argparse.Namespace) -> int:
     machine = machine._replace(workers=machine.workers * (args.shard or (1, 1))[1])
     there = cutting.load(args.out) if args.out else None
     tasks = cutting.extended(there, plan, machine, args.runs_per_job, args.out or Path("OUT"))
-    rows = [_forecast(task, machine) for task in tasks]
+    done = {job.task.name for job in status.look(args.out).of("finished")} if there else set()
+    rows = [_forecast(task, machine) for task in tasks if task.name not in done]
     if args.json:
         print_json({"device": machine.device, "workers": machine.workers, "jobs": rows})
+        return 0
+    if done:
+        print(f"{len(done):,} of {len(tasks):,} jobs are finished already")
+    if not rows:
         return 0
     sizes = lambda row: (_size(row["memory"]), _size(row["disk"]), _duration(row["seconds"]))
     shown = [(row["name"], f"{row['runs']:,}", *sizes(row)) for row in rows[:40]]

@@ -22,7 +22,7 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
-from matplotlib.ticker import EngFormatter, FuncFormatter, LogFormatter, NullLocator
+from matplotlib.ticker import EngFormatter, FuncFormatter, LogFormatterSciNotation, NullLocator
 
 from qduet.core.files import write_atomically
 from qduet.show.chart import FAINT, MOST_PERCENT, PUBLISHED, STEPS, Axis, Chart, Panel, Series
@@ -239,20 +239,27 @@ def _with_band(series: Series) -> list[np.ndarray]:
     return [series.y, *band]
 
 
-class _RoundNumbers(LogFormatter):
-    """600 and 20,000 between the powers of ten, where there is room for them."""
+MOST_DECADES = 4
+"""Of a logarithmic axis with numbers instead of powers."""
+
+
+class _RoundNumbers(LogFormatterSciNotation):
+    """600, 1,000 and 20,000 where there is room for them; 10⁴ and 10⁵ on an axis of many decades."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()
         self.unit = unit
 
     def __call__(self, x: float, pos: int | None = None) -> str:
-        return f"{x:,g}{self.unit}" if super().__call__(x, pos) else ""
+        power = super().__call__(x, pos)
+        low, high = self.axis.get_view_interval()
+        return f"{x:,.10g}{self.unit}" if power and high < 10**MOST_DECADES * low else power
 
 
 def _set_ticks(axis: MatplotlibAxis, chosen: Axis) -> None:
     unit = "%" if chosen.percent else ""
     if chosen.log:
+        axis.set_major_formatter(_RoundNumbers(unit))
         axis.set_minor_formatter(_RoundNumbers(unit))
     if chosen.ticks:
         axis.set_ticks(chosen.ticks, labels=chosen.names or None)
