@@ -44,6 +44,8 @@ def test_action_sets_and_channels_are_the_originals(game):
         ("minatar-space_invaders", "MinAtar/SpaceInvaders-v1"),
         ("MinAtar/space_invaders-v0", "MinAtar/SpaceInvaders-v0"),
         ("MinAtar/Seaquest", "MinAtar/Seaquest-v1"),
+        ("Breakout", "MinAtar/Breakout-v1"),
+        ("space_invaders", "MinAtar/SpaceInvaders-v1"),
     ],
 )
 def test_every_spelling(spelling, env_id):
@@ -51,7 +53,7 @@ def test_every_spelling(spelling, env_id):
     assert make(spelling).name == env_id
 
 
-@pytest.mark.parametrize("wrong", ["MinAtar/Pong-v1", "Breakout", "MinAtar/Breakout-v2", ""])
+@pytest.mark.parametrize("wrong", ["MinAtar/Pong-v1", "Breakout-v1", "MinAtar/Breakout-v2", ""])
 def test_an_unknown_id_is_refused_with_the_known_ones(wrong):
     with pytest.raises(InputError, match="unknown environment") as error:
         make(wrong)
