@@ -244,7 +244,7 @@ MOST_DECADES = 4
 
 
 class _RoundNumbers(LogFormatterSciNotation):
-    """600, 1,000 and 20,000 where there is room for them; 10⁴ and 10⁵ on an axis of many decades."""
+    """600 and 1,000 where there is room for them; 10⁴ and 10⁵ on an axis of many decades."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()
@@ -252,7 +252,7 @@ class _RoundNumbers(LogFormatterSciNotation):
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         power = super().__call__(x, pos)
-        low, high = self.axis.get_view_interval()
+        low, high = self.axis.get_view_interval()  # type: ignore[union-attr]
         return f"{x:,.10g}{self.unit}" if power and high < 10**MOST_DECADES * low else power
 
 
