@@ -27,3 +27,14 @@ def test_what_has_no_probability_is_never_drawn(uniform, index):
     """Outcomes 0 and 2 have none, also where the number is exactly on their edge."""
     cdf = jnp.array([0.0, 0.25, 0.25, 1.0])
     assert int(pick(cdf, jnp.float32(uniform))) == index
+
+
+@pytest.mark.parametrize("n", [2, 49, 50, 63, 64, 65, 200, 1025])
+def test_long_distributions_are_searched_through_as_numpy_does(n):
+    """Also where probabilities are 0, and where the number is one of the distribution's."""
+    rng = np.random.default_rng(n)
+    chances = rng.random((3, n)) * (rng.random((3, n)) < 0.5)
+    cdfs = np.cumsum(chances / chances.sum(axis=1, keepdims=True), axis=1, dtype=np.float32)
+    uniforms = np.concatenate([[0.0], rng.random(200), cdfs[1, :-1]]).astype(np.float32)
+    found = jax.vmap(lambda u: pick(jnp.asarray(cdfs), u, jnp.int32(1)))(jnp.asarray(uniforms))
+    np.testing.assert_array_equal(found, np.searchsorted(cdfs[1, :-1], uniforms, side="right"))

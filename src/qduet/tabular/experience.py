@@ -129,9 +129,25 @@ def draw_seed(seed: int, mdp: MDP, steps: int, init_std: float, dtype: Any) -> S
     return Draws(seed, mdp, init_std, dtype).first(steps)
 
 
-def pick(cdf: jax.Array, uniform: jax.Array) -> jax.Array:
-    """The index at which a cumulative distribution ``[n]`` passes `uniform`."""
-    return (uniform >= cdf[:-1]).sum(dtype=jnp.int32)
+FEW = 48
+"""So many numbers of a cumulative distribution are compared at once; more are searched through.
+
+XLA's CPU compiler makes a native loop of a walk whose steps look at few numbers. If they look at 64
+or more, it runs each operation as a task, which takes twenty times as long.
+"""
+
+
+def pick(cdfs: jax.Array, uniform: jax.Array, *at: jax.Array) -> jax.Array:
+    """The index at which the cumulative distribution ``cdfs[at]``, ``[n]``, passes `uniform`."""
+    last = cdfs.shape[-1] - 1
+    if last <= FEW:
+        return (uniform >= cdfs[at][:-1]).sum(dtype=jnp.int32)
+    found = jnp.int32(0)  # so many numbers are known to be passed
+    for power in reversed(range(last.bit_length())):
+        more = found + 2**power
+        passed = (more <= last) & (uniform >= cdfs[(*at, jnp.minimum(more, last) - 1)])
+        found = jnp.where(passed, more, found)
+    return found
 
 
 def first_states(world: World, uniform: jax.Array) -> jax.Array:
@@ -156,7 +172,7 @@ def take(
     `draws` come from `with_first_states`. If the transition ended the episode, the next step begins
     in the first state that they name.
     """
-    chosen = state, action, pick(world.next_cdf[state, action], draws.next_state)
+    chosen = state, action, pick(world.next_cdf, draws.next_state, state, action)
     next_state = world.next_state[chosen]
     reward = world.reward[chosen] + draws.noise
     t = Transition(state, action, reward, world.discount[next_state], next_state)
@@ -167,7 +183,7 @@ def walk(world: World, state: jax.Array, steps: StepDraws) -> tuple[jax.Array, T
     """The state after `steps` (fields ``[n]``) from `state`, and the transitions on the way."""
 
     def step(state: jax.Array, draws: StepDraws) -> tuple[jax.Array, Transition]:
-        action = pick(world.behaviour_cdf[state], draws.action)
+        action = pick(world.behaviour_cdf, draws.action, state)
         return take(world, state, action, draws)
 
     return jax.lax.scan(step, state, with_first_states(world, steps))
