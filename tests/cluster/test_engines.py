@@ -135,6 +135,9 @@ def test_compare_and_report_take_the_directory_as_it_is(done, tmp_path, capsys):
 def test_a_dry_run_counts_what_is_finished(plan, done, capsys):
     assert main(["sweep", str(plan), "--out", str(done), "--dry-run"]) == 0
     assert capsys.readouterr().out == "3 of 3 jobs are finished already\n"
+    assert main(["sweep", str(plan), "--out", str(done), "--dry-run", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["finished"], told["jobs"]) == (3, [])
 
 
 def test_status_tells_that_all_is_done(done, capsys):

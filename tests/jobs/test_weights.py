@@ -32,6 +32,7 @@ def test_weights_come_back_with_what_they_are(trained, tmp_path):
     weights.save(path, trained)
     found = weights.load(path)
     assert found[1:] == trained[1:]
+    assert repr(found) == "Weights(rdq-beta-0.25, MinAtar/Breakout-v1, seed 17, step 2000)"
     assert path.name == "rdq-beta-0.25-17.safetensors"
     np.testing.assert_array_equal(found.params.adv_hidden.w, trained.params.adv_hidden.w)
 

@@ -105,16 +105,17 @@ def test_directories_of_one_game_share_a_panel(tmp_path):
 
 
 def test_seeds_of_an_agent_in_two_directories_are_one_line(tmp_path):
-    """As the jobs of a sweep have them; the second has not come as far."""
-    for name, seeds, returns in (("a", (4, 2), (4.0, 2.0)), ("b", (3,), (3.5,))):
+    """As the jobs of a sweep have them; the third has not come as far."""
+    made = {"a": ((4, 2), (4.0, 2.0)), "b": ((3,), (3.5,)), "c": ((5,), (9.0,))}
+    for name, (seeds, returns) in made.items():
         config = planted.config("Breakout", agents=["dqn"], seeds=seeds, steps=2_000_000)
         rows = planted.rows(config, {"dqn": np.repeat(np.array(returns)[:, None], 3, axis=1)})
-        runs.write(tmp_path / name, config, [row for row in rows if name + str(row["step"]) < "b2"])
-    (panel,) = runs_chart([runs.load(tmp_path / name) for name in "ab"]).panels
-    assert panel.title == "Breakout"
+        runs.write(tmp_path / name, config, [row for row in rows if name + str(row["step"]) < "c2"])
+    panel, other = runs_chart([runs.load(tmp_path / name) for name in "abc"]).panels
+    assert (panel.title, other.title) == ("Breakout (a, b)", "Breakout (c)")
     line = panel.series[0]
-    assert line.x.tolist() == [0, 1_000_000]
-    assert line.y == pytest.approx([9.5 / 3] * 2)
+    assert line.x.tolist() == [0, 1_000_000, 2_000_000]
+    assert line.y == pytest.approx([9.5 / 3] * 3)
     assert line.seed_names == (2, 3, 4)
     assert line.seeds[:, 0].tolist() == [2.0, 3.5, 4.0]
 
@@ -221,12 +222,30 @@ def test_a_folder_says_what_its_runs_are_about(tmp_path):
 def test_a_game_that_was_planned_and_not_run_counts_as_a_test(tmp_path):
     normal(tmp_path / "mine" / "b", {"mine": 9.0, "dqn": 8.0})
     p_values = []
-    for games in (1, 5):
-        said = {"title": "", "games": games, "pairs": [[["mine", "dqn"]]]}
+    for games, pairs in ((1, True), (5, True), (5, False)):
+        said = {"title": "", "games": games} | ({"pairs": [[["mine", "dqn"]]]} if pairs else {})
         (tmp_path / "mine" / "experiment.json").write_text(json.dumps(said))
-        page, _ = read([tmp_path])
+        page, reader = read([tmp_path])
         p_values.append(page.data["deep-0"]["comparisons"][0]["p_value"])
-    assert p_values[1] == pytest.approx(min(1.0, 5 * p_values[0]))
+        assert ("1 of 5 planned games have been run" in reader.text) == (games == 5)
+    assert p_values[1] == p_values[2] == pytest.approx(min(1.0, 5 * p_values[0]))
+
+
+def test_a_job_that_has_just_begun_is_in_no_comparison(tmp_path):
+    normal(tmp_path / "jobs" / "a", {"mine": 9.0, "dqn": 5.0})
+    config = planted.config("Breakout", seeds=[7], agents=("dqn", "dqn"))
+    config["agents"][0]["label"] = "mine"
+    rows = planted.rows(config, {label: np.full((1, 11), 3.0) for label in ("mine", "dqn")})
+    runs.write(tmp_path / "jobs" / "b", config, [row for row in rows if row["step"] == 0])
+    page, reader = read([tmp_path])
+    (comparison,) = page.data["deep-0"]["comparisons"]
+    (alone,) = compare(tmp_path / "jobs" / "a").pairs
+    assert comparison["p_value"] == pytest.approx(alone.welch_holm)
+    assert "mean returns at step 10,000,000" in reader.text
+    assert [panel["title"] for panel in reader.embedded["charts"]["deep-0"]["panels"]] == [
+        "Breakout (a)",
+        "Breakout (b)",
+    ]
 
 
 @pytest.mark.parametrize(

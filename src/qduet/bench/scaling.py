@@ -2,7 +2,7 @@
 
     qduet bench --scaling --figure scaling.png --json > scaling.json
 
-Each panel has its floor where one is known, and peers where they are installed:
+Each panel has its floor where one is known (drawn as *limit*), and peers where they are installed:
 
     tabular    an update against |S| and |A| (`updates`); floor: an update that copies one row
     games      steps of a game against games side by side; peers: gymnax, pgx, the original

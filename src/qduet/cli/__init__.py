@@ -139,7 +139,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if top.command not in COMMANDS:
             raise unknown_name("command", top.command, COMMANDS)
         _import(top.modules)
-        args = _command_parser(top.command).parse_intermixed_args(top.arguments)
+        command = _command_parser(top.command)
+        # Options may stand between names; behind -- nothing is one, which only parse_args knows.
+        parse = command.parse_args if "--" in top.arguments else command.parse_intermixed_args
+        args = parse(top.arguments)
         args.modules = top.modules
         code = args.run(args)
         sys.stdout.flush()  # a closed pipe is noticed here, and not at exit

@@ -91,7 +91,8 @@ def show_plan(plan: Plan, args: argparse.Namespace) -> int:
     done = {job.task.name for job in status.look(args.out).of("finished")} if there else set()
     rows = [_forecast(task, machine) for task in tasks if task.name not in done]
     if args.json:
-        print_json({"device": machine.device, "workers": machine.workers, "jobs": rows})
+        about = {"device": machine.device, "workers": machine.workers, "finished": len(done)}
+        print_json({**about, "jobs": rows})
         return 0
     if done:
         print(f"{len(done):,} of {len(tasks):,} jobs are finished already")

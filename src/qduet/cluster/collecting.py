@@ -39,12 +39,24 @@ def collect(directory: Path, out: Path) -> dict[str, int]:
     for env, jobs in by_env.items():
         config, rows = _merged(jobs)
         runs.write(out / _folder(env), config, rows)
-        for file in (file for job in jobs for file in job.directory.glob("weights/*.safetensors")):
-            write_atomically(out / _folder(env) / "weights" / file.name, file.read_bytes())
         settings = {agent["label"]: agent for agent in config["agents"]}
         everything += [{"env": env, **settings[row["agent"]], **row} for row in rows]
     write_atomically(out / TABLE, _table(everything).encode())
+    for env, jobs in by_env.items():
+        _copy_weights(jobs, out / _folder(env) / "weights")
     return {env: sum(row["env"] == env for row in everything) for env in by_env}
+
+
+def _copy_weights(jobs: list[Runs], folder: Path) -> None:
+    """Those of `jobs`, and no others that lie there from before."""
+    found = {
+        file.name: file for job in jobs for file in job.directory.glob("weights/*.safetensors")
+    }
+    for old in folder.glob("*.safetensors"):
+        if old.name not in found:
+            old.unlink()
+    for name, file in found.items():
+        write_atomically(folder / name, file.read_bytes())
 
 
 def _folder(env: str) -> str:

@@ -16,7 +16,6 @@ from qduet.core import shipped
 from qduet.core.errors import InputError, unknown_name
 from qduet.core.reading import as_input_error, read_json
 from qduet.deep.environments import canonical_id, game_of
-from qduet.env_ids import minatar_game
 from qduet.jobs import weights
 from qduet.jobs.weights import Weights
 
@@ -73,8 +72,7 @@ def find(label: str, env: str) -> Shipped:
     `InputError` if there is neither weights nor a recording; it says what there is instead, and
     how to train such an agent.
     """
-    game = minatar_game(env)
-    env_id = f"MinAtar/{game}-v1" if game else canonical_id(env)
+    env_id = canonical_id(env)
     known = everything()
     for one in known:  # weights come first
         if (one.label, one.env) == (label, env_id):

@@ -48,7 +48,7 @@ class Weights(NamedTuple):
     """Environment steps that the run was trained for."""
 
     def __repr__(self) -> str:
-        about = f"{self.label}, {self.env_id}, seed {self.seed}, {self.step:,} steps"
+        about = f"{self.label}, {self.env_id}, seed {self.seed}, step {self.step}"
         return f"Weights({about})"  # without thousands of numbers
 
     def values(self, observation: ArrayLike) -> tuple[Outputs, jax.Array]:

@@ -1,7 +1,7 @@
 """Environments by name: `make("MinAtar/Breakout-v1")`, and `register` for a game of one's own.
 
-MinAtar's games have more spellings: `Breakout-MinAtar`, `minatar-breakout`. Version 0 has all six
-actions; version 1, and a name without a version, has the game's minimal set.
+MinAtar's games have more spellings: `Breakout`, `Breakout-MinAtar`, `minatar-breakout`. Version 0
+has all six actions; version 1, and a name without a version, has the game's minimal set.
 
     register("Catch-v0", game)      # from then on make("Catch-v0"), Job("Catch-v0", …)
 """

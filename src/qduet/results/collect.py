@@ -155,7 +155,7 @@ def _common_steps(
 ) -> np.ndarray:
     """The steps at which every run has a finite value."""
     common: set[int] | None = None
-    trained: dict[bool, Path] = {}
+    told, trained = "step 0 is the only step that all runs have", False
     for (game, label), of_key in parts.items():
         for directory, scores in of_key:
             here = set(scores.steps[np.isfinite(scores.values).all(axis=0)].tolist())
@@ -165,15 +165,13 @@ def _common_steps(
                     f"of {metric} for every seed; train it further, or leave it out"
                 )
             common = here if common is None else common & here
-            trained.setdefault(max(here) > 0, directory)
+            trained |= max(here) > 0
+            if max(here) == 0:
+                told = f"{directory} has no {metric} of every seed of '{label}' after step 0"
     if not common:
         raise InputError(f"no evaluation has a value of {metric} for all runs: steps differ")
-    if max(common) == 0 and True in trained:
-        which = f"{trained[False]} has no other" if False in trained else "their steps differ"
-        raise InputError(
-            f"all runs have an evaluation at step 0 alone, before any training ({which}); train "
-            "further, or leave some out"
-        )
+    if trained and max(common) == 0:
+        raise InputError(f"{told}, and others were trained: nothing is compared before training")
     return np.array(sorted(common))
 
 

@@ -40,6 +40,8 @@ def turns(
             taken.append(now._replace(state=None))
         return jax.tree.map(lambda *x: jnp.stack(x), *taken)._replace(state=state)
 
+    if kernels.triton is None:
+        return loop(state, observation, words)
     return kernels.on_cuda(by_kernel, loop, state, observation, words)
 
 

@@ -48,8 +48,6 @@ Ref = Any
 
 def on_cuda(kernel: Callable[..., T], plain: Callable[..., T], *args: Any) -> T:
     """Calls `kernel` with `args` on an NVIDIA GPU, `plain` on any other device."""
-    if triton is None:
-        return plain(*args)
     return jax.lax.platform_dependent(*args, cuda=kernel, default=plain)
 
 

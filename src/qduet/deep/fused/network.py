@@ -176,4 +176,5 @@ def hidden_update(
 def _kernel_if_it_fits(
     fits: bool, kernel: Callable[..., T], plain: Callable[..., T], *args: Any
 ) -> T:
-    return kernels.on_cuda(kernel, plain, *args) if fits else plain(*args)
+    there = fits and kernels.triton is not None
+    return kernels.on_cuda(kernel, plain, *args) if there else plain(*args)

@@ -71,15 +71,22 @@ def by_panel(runs: Sequence[Runs]) -> list[list[Runs]]:
 
 
 def _can_share(a: Runs, b: Runs) -> bool:
-    """Whether two directories were made alike, and no run is in both."""
+    """Whether two directories were made alike, and an agent of both can be one line.
+
+    It can if no run is in both, the evaluations are at the same steps, and what it computes is the
+    same.
+    """
     made = [(r.game, *(r.config.get(key) for key in ALIKE)) for r in (a, b)]
     ours, theirs = ({agent["label"]: agent for agent in r.config["agents"]} for r in (a, b))
     both = ours.keys() & theirs.keys()
-    return (
-        made[0] == made[1]
-        and all(ours[label] == theirs[label] for label in both)
-        and not (both and set(a.config["seeds"]) & set(b.config["seeds"]))
+    if made[0] != made[1] or any(ours[label] != theirs[label] for label in both):
+        return False
+    one_line = (
+        set(a.config["seeds"]).isdisjoint(b.config["seeds"])
+        and set(a.table["step"].tolist()) == set(b.table["step"].tolist())
+        and a.config.get("agent_programs") == b.config.get("agent_programs")
     )
+    return one_line or not both
 
 
 def panel_titles(panels: Sequence[Sequence[Runs]]) -> list[str]:
@@ -101,7 +108,7 @@ def runs_chart(runs: Sequence[Runs]) -> Chart:
     panels = tuple(_panel(p, t, metrics) for p, t in zip(together, titles, strict=True))
     beside = {s.group for panel in panels for s in panel.series if s.kind == PUBLISHED}
     counts = [len(s.seed_names) for panel in panels for s in panel.series if s.kind != PUBLISHED]
-    alt = "Lines: means over seeds." if counts else "Lines: a single seed each."
+    alt = "Lines: means over seeds." if any(counts) else "Lines: a single seed each."
     if any(1 < count < FEW_SEEDS for count in counts):
         alt += " Thin lines: the single seeds."
     if max(counts, default=0) >= FEW_SEEDS:

@@ -85,7 +85,7 @@ class Item(NamedTuple):
 def show(item: Item, name: str, heading: str) -> Part:
     """The item of all runs below a directory."""
     runs, purpose = item.runs, item.purpose
-    collections, reasons = collections_of(runs)
+    collections, reasons = collections_of(_trained(runs))
     families, missing = compared(item, collections)
     found = [effect for family in families for effect in family.effects]
     chart = _chart(item, collections)
@@ -98,7 +98,7 @@ def show(item: Item, name: str, heading: str) -> Part:
     notes = [el("li", note) for directory in runs for note in notes_on(directory)]
     notes += [el("li", missing)] if missing else []
     played = len({directory.game for directory in runs})
-    if purpose.games and played < purpose.games:
+    if families and played < purpose.games:
         planned = f"{played} of {purpose.games} planned games have been run"
         notes.append(el("li", f"{planned}; tests count the others as if they showed nothing."))
     intro = [
@@ -110,8 +110,7 @@ def show(item: Item, name: str, heading: str) -> Part:
     why = []
     if item.refused and purpose.section == OWN:
         why = [f"Not compared with the published scores: {item.refused}."]
-    at = f"Difference of the mean returns at step {collections[0][1].at:,}" if found else ""
-    tables = [effects_table(f.effects, caption=at + f.question) for f in families]
+    tables = [effects_table(f.effects, caption=f.question) for f in families]
     rest: list[Child] = [
         [KEY, *tables] if tables else None,
         certified.agreement(item.certificate) if item.certificate else None,
@@ -133,6 +132,11 @@ def show(item: Item, name: str, heading: str) -> Part:
         (origin(item.parent, runs),),
         tuple(sentences),
     )
+
+
+def _trained(runs: list[Runs]) -> list[Runs]:
+    """Those that have an evaluation after step 0; all, if none has."""
+    return [directory for directory in runs if directory.table["step"].any()] or runs
 
 
 def _sentences(family: list[Effect]) -> list[str]:
@@ -160,34 +164,38 @@ class Family(NamedTuple):
     """Differences that are tested, and corrected, together."""
 
     effects: list[Effect]
-    one_sided: bool
+    at: int
+    """The step that they are of."""
+    one_sided: bool = False
 
     @property
     def question(self) -> str:
-        """What one-sided tests ask; nothing of others."""
+        """What was tested, and when; of one-sided tests also what they ask."""
+        tested = f"Difference of the mean returns at step {self.at:,}"
         if not self.one_sided:
-            return ""
+            return tested
         first = self.effects[0].x
-        return f". Is {agent_styles([first])[first].label} ahead? (one-sided tests)"
+        return f"{tested}. Is {agent_styles([first])[first].label} ahead? (one-sided tests)"
 
 
 def compared(item: Item, collections: Collections) -> tuple[list[Family], str]:
     """The differences between agents by family of tests, and what of `pairs` is not there."""
     purpose, found = item.purpose, list[Family]()
     try:
-        every = collected([*item.runs, *item.beside])
+        every = collected(_trained([*item.runs, *item.beside]))
     except InputError:
         every = None
     if every:
         for i, pairs in enumerate(purpose.pairs):
             one_sided = purpose.one_sided and i == 0
             own = effects(every, pairs, games=purpose.games, one_sided=one_sided)
-            found.append(Family(own, one_sided))
+            found.append(Family(own, every.at, one_sided))
     missing = ""
     if not any(family.effects for family in found):
-        if purpose.pairs:
+        if every and purpose.pairs:
             missing = "No pair of experiment.json is on this page; all pairs are compared instead."
-        found = [Family(effects(c, _own_pairs(c)), False) for _, c in collections]
+        own_pairs = lambda c: effects(c, _own_pairs(c), games=purpose.games)
+        found = [Family(own_pairs(c), c.at) for _, c in collections]
     return [family for family in found if family.effects], missing
 
 
