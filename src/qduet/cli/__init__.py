@@ -140,7 +140,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise unknown_name("command", top.command, COMMANDS)
         _import(top.modules)
         command = _command_parser(top.command)
-        # Options may stand between names; behind -- nothing is one, which only parse_args knows.
+        # The intermixed form lets options stand between names, but it loses the meaning of "--".
         parse = command.parse_args if "--" in top.arguments else command.parse_intermixed_args
         args = parse(top.arguments)
         args.modules = top.modules

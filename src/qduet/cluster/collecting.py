@@ -48,7 +48,7 @@ def collect(directory: Path, out: Path) -> dict[str, int]:
 
 
 def _copy_weights(jobs: list[Runs], folder: Path) -> None:
-    """Those of `jobs`, and no others that lie there from before."""
+    """Copies the weights of `jobs` into `folder`; removes those of an earlier collection."""
     found = {
         file.name: file for job in jobs for file in job.directory.glob("weights/*.safetensors")
     }

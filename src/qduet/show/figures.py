@@ -99,7 +99,7 @@ def draw(chart: Chart) -> Figure:
 
 
 def _height(panel: Panel) -> float:
-    """Of a panel with its title, in inches; where rows have names, as many as there are need."""
+    """Inches for a panel and its title; a panel whose rows have names needs more for each row."""
     return 0.9 + 0.35 * len(panel.y.names) if panel.y.names else 3.1
 
 

@@ -130,10 +130,10 @@ def draw_seed(seed: int, mdp: MDP, steps: int, init_std: float, dtype: Any) -> S
 
 
 FEW = 48
-"""So many numbers of a cumulative distribution are compared at once; more are searched through.
+"""Numbers of a cumulative distribution that are compared at once; a longer one is searched.
 
-XLA's CPU compiler makes a native loop of a walk whose steps look at few numbers. If they look at 64
-or more, it runs each operation as a task, which takes twenty times as long.
+A step of a walk that compares some sixty numbers or more is too large for the native loop of XLA's
+CPU compiler. It then runs each operation as a task, which takes twenty times as long.
 """
 
 
